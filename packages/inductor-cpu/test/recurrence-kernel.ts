@@ -3,6 +3,7 @@
  * result depends on products and one does not.
  */
 import {
+  type LoopVar,
   IrBuilder,
   type Expr,
   type IndexExpr,
@@ -10,7 +11,6 @@ import {
 } from '@tessera/inductor-core';
 import { type Size, sizeMul, sizeProduct } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { loop } from './symbolic-kernel.js';
 
 /** A kernel, and the elements of its buffers. */
 export interface Recurrence {
@@ -56,7 +56,8 @@ export function recurrence(
   const fast = e.op('mul', [acc(1), e.op('sigmoid', [acc(3)])]);
   const store = (buf: string, index: IndexExpr, value: Expr) =>
     ({ kind: 'store', buf, index, value: e.cast(value, dtype) }) as const;
-  const vars = (name: string, size: Size) => (size === 1 ? [] : [loop(name, size)]);
+  const vars = <S extends Size>(name: string, size: S): LoopVar<S>[] =>
+    size === 1 ? [] : [{ name, size }];
   const all = sizeProduct([steps, rows, units]);
   return {
     kernel: {

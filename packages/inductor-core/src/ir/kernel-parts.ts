@@ -20,7 +20,7 @@ export interface KernelLoops<S extends Size = number> {
 }
 
 /** The loops of a kernel by what they are for. */
-export function loopsByRole<S extends Size>(kernel: GeneratedKernel<S>): KernelLoops<S> {
+export function loopsByRole<S extends Size>(kernel: GeneratedKernel<S>): KernelLoops<S | number> {
   switch (kernel.kind) {
     case 'loop':
       return { parallel: kernel.outer, reduced: kernel.inner };
@@ -37,7 +37,7 @@ export function loopsByRole<S extends Size>(kernel: GeneratedKernel<S>): KernelL
 }
 
 /** The loops of a kernel. */
-export function kernelLoops<S extends Size>(kernel: GeneratedKernel<S>): SizedLoop<S>[] {
+export function kernelLoops<S extends Size>(kernel: GeneratedKernel<S>): SizedLoop<S | number>[] {
   const { parallel, reduced } = loopsByRole(kernel);
   return [...parallel, ...reduced];
 }

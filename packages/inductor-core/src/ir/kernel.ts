@@ -146,9 +146,10 @@ export interface RecurrenceKernel<S extends Size = number> extends KernelBase {
   readonly kind: 'recurrence';
   readonly batch: readonly LoopVar<S>[];
   readonly step: readonly LoopVar<S>[];
-  readonly n: readonly LoopVar<S>[];
+  /** Units: their number is known. */
+  readonly n: readonly LoopVar[];
   /** As long as n. */
-  readonly k: readonly LoopVar<S>[];
+  readonly k: readonly LoopVar[];
   readonly states: readonly RecurrentState[];
   /** Over batch, step and n. */
   readonly vectors: readonly Expr[];

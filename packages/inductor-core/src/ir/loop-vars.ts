@@ -3,9 +3,11 @@
  */
 import { type Size, isMultiple, sizeProduct } from '@tessera/shared';
 import type { IrBuilder } from './build.js';
-import type { IndexExpr, SizedLoop } from './index-expr.js';
+import type { IndexExpr, LoopVar, SizedLoop } from './index-expr.js';
 
 /** Product of the trip counts. */
+export function extent(vars: readonly LoopVar[]): number;
+export function extent(vars: readonly SizedLoop[]): Size;
 export function extent(vars: readonly SizedLoop[]): Size {
   return sizeProduct(vars.map((v) => v.size));
 }

@@ -9,6 +9,8 @@ import type { GeneratedKernel } from './kernel-parts.js';
 
 /** What stands for what. */
 export interface KernelMap<S extends Size> {
+  /** What is known stays so. */
+  loops(vars: readonly LoopVar[]): LoopVar[];
   loops(vars: readonly SizedLoop[]): LoopVar<S>[];
   expr(expr: Expr): Expr;
   stmt(stmt: Stmt): Stmt;

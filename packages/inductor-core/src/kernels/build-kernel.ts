@@ -79,7 +79,7 @@ class Settler {
   }
 
   /** Names a list of loops, which stay as they are, `prefix0`, `prefix1`, … */
-  rename(vars: readonly SizedLoop[], prefix: string): SizedLoop[] {
+  rename<S extends Size>(vars: readonly SizedLoop<S>[], prefix: string): SizedLoop<S>[] {
     return vars.map(({ name, size }, i) => {
       const renamed = { name: `${prefix}${i}`, size };
       this.symbols.set(name, this.target.sym(renamed.name, size));

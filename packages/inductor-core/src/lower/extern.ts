@@ -6,6 +6,7 @@ import type { DeviceType, OpOverload } from '@tessera/tensor';
 import { getOp } from '@tessera/tensor/internal';
 import { inductorConfig } from '../config.js';
 import { rangeOfSize } from '../ir/index-bounds.js';
+import type { IndexExpr } from '../ir/index-expr.js';
 import type { ExternArg } from '../ir/kernel.js';
 import type { EffectKind, IrBuffer } from './ir-node.js';
 import { LoweredTensor } from './lowered-tensor.js';
@@ -46,9 +47,8 @@ function stridesOf(
   if (expr.kind !== 'load') return null;
   const { constant, terms } = l.ir.linear(expr.index);
   const vars = l.vars(x.shape);
-  const known = new Set(vars.filter((v) => v.kind === 'sym'));
-  for (const atom of terms.keys())
-    if (!known.has(atom as Extract<typeof atom, { kind: 'sym' }>)) return null;
+  const known = new Set<IndexExpr>(vars.filter((v) => v.kind === 'sym'));
+  for (const atom of terms.keys()) if (!known.has(atom)) return null;
   const fallback = rowMajorStrides(x.shape);
   const strides = vars.map((v, d) => (v.kind === 'sym' ? (terms.get(v) ?? 0) : fallback[d]!));
   // A tensor runs forwards: its kernel may bind the memory from the first element on.

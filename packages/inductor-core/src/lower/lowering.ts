@@ -36,6 +36,12 @@ import { type Shape, isDense, isEmpty, rowMajorStrides } from './shape-math.js';
 type Unnumbered<N extends IrNode> = N extends IrNode ? Omit<N, 'id' | keyof Work> : never;
 type Made<N extends IrNode> = Omit<Unnumbered<N>, 'kind'>;
 
+/** A loop variable with a name of its own: none where it has one value. */
+export interface FreshVar<S extends Size = Size> {
+  readonly index: IndexExpr;
+  readonly vars: readonly SizedLoop<S>[];
+}
+
 /** See the file header. */
 export class Lowering {
   readonly ir: IrBuilder = new LoweringBuilder(this);
@@ -91,10 +97,7 @@ export class Lowering {
   }
 
   /** Declares a loop variable and returns it as an index (0 if its size is 1). */
-  freshVar(
-    name: string,
-    size: Size,
-  ): { readonly index: IndexExpr; readonly vars: readonly SizedLoop[] } {
+  freshVar<S extends Size>(name: string, size: S): FreshVar<S> {
     if (size === 1) return { index: this.ir.int(0), vars: [] };
     const unique = `${name}_${String(size)}`;
     return { index: this.ir.sym(unique, size), vars: [{ name: unique, size }] };

@@ -50,6 +50,8 @@ export function isNumbers(shape: Shape): shape is readonly number[] {
 }
 
 /** Number of elements. */
+export function numelOf(shape: readonly number[]): number;
+export function numelOf(shape: Shape): Size;
 export function numelOf(shape: Shape): Size {
   return sizeProduct(shape);
 }

@@ -21,7 +21,7 @@ export function splitPoint(
   const sizes = inner.map(({ size }) => size);
   // Rows of a symbolic length, or so many of them, are reduced in one pass: how to cut would depend on the size.
   if (typeof outer !== 'number' || !isNumbers(sizes)) return null;
-  const count = numelOf(sizes) as number;
+  const count = numelOf(sizes);
   if (outer >= capabilities.parallelism || count < capabilities.splitReductionThreshold)
     return null;
   const wanted = Math.min(

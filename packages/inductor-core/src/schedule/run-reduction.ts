@@ -45,9 +45,9 @@ class Compiler {
       return () => cell.value;
     }
     const { op, dtype, args } = expr as Extract<Expr, { kind: 'op' }>;
-    const [a, b, c] = args.map((arg) => this.read(arg)) as [Read, Read?, Read?];
+    const [a, b, c]: readonly (Read | undefined)[] = args.map((arg) => this.read(arg));
     const operand = (op === 'where' ? args[1]! : args[0]!).dtype;
-    return () => evalScalar(op, dtype, operand, a(), b?.() ?? 0, c?.() ?? 0);
+    return () => evalScalar(op, dtype, operand, a!(), b?.() ?? 0, c?.() ?? 0);
   }
 }
 

@@ -8,7 +8,8 @@ const imports = new Map<string, HostImport>();
 
 /** Whether a builtin is one of JavaScript's `Math`, on f64. */
 export function isHostFunction(name: string): name is HostFunction {
-  return (HOST_FUNCTIONS as readonly string[]).includes(name);
+  const names: readonly string[] = HOST_FUNCTIONS;
+  return names.includes(name);
 }
 
 /** `Math[name]`, imported under the module name `math`. */

@@ -38,7 +38,7 @@ export function recurrencePlan({
   n,
   products,
 }: RecurrenceKernel<Size>): RecurrencePlan {
-  const units = extent(n) as number;
+  const units = extent(n);
   const blocks = Math.ceil(units / UNITS);
   const rows = sizeHint(extent(batch));
   const tileBlocks = products.length === 1 && blocks % 2 === 0 ? 2 : 1;

@@ -150,7 +150,7 @@ function* codeSteps(
     start(scratch) {
       // Workers get addresses with their jobs; the plan block is the calling thread's.
       const values = {
-        [PLAN_BASE.name]: planBase.value as number,
+        [PLAN_BASE.name]: planBase.value,
         [CONTROL_BASE.name]: pool.control,
         [PLAN.name]: id,
       };

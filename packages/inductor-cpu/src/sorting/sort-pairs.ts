@@ -131,7 +131,7 @@ export function sortPairs(): WasmFunction<'i32'> {
   );
   const [pairs, other, count, counts] = ['pairs', 'other', 'count', 'counts'].map(
     (name): Local<'i32'> => f.param(name),
-  ) as [Local<'i32'>, Local<'i32'>, Local<'i32'>, Local<'i32'>];
+  );
   const bytes = f.let('bytes', scaled(count, PAIR));
   f.if(op('i32.le_u', count, i32(FEW)), () => {
     f.do(call(insertion(), pairs, op('i32.add', pairs, bytes)));

@@ -82,7 +82,7 @@ export function tilingOf({ problem, y, x, taps }: Windows): Tiling {
     columns,
     pitch,
     planeBytes,
-    channelBytes: sizeMul(y.stride * x.stride, planeBytes) as number,
+    channelBytes: sizeMul(y.stride * x.stride, planeBytes),
     tapBytes,
     lines: (rows - 1) * pitch + columns,
     tilesDown: sizeCeilDiv(y.size, rows),

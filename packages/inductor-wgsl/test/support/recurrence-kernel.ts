@@ -38,8 +38,8 @@ export function recurrenceKernel<S extends Size = number>(
     scalars: [],
     batch: [{ name: 'b0', size: rows }],
     step: [{ name: 't0', size: steps }],
-    n: [{ name: 'n0', size: units as S }],
-    k: [{ name: 'k0', size: units as S }],
+    n: [{ name: 'n0', size: units }],
+    k: [{ name: 'k0', size: units }],
     states: [
       { initial: load('first', row), next: slow },
       { initial: e.const('float32', 1), next: fast },

@@ -12,7 +12,7 @@ import type { RecurrentTerm } from '../../ir/kernel.js';
 import type { RecurrentResult } from '../ir-node.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
-import type { Lowering } from '../lowering.js';
+import type { FreshVar, Lowering } from '../lowering.js';
 import { fitsWorkgroup } from '../fits-workgroup.js';
 import { readyOperand } from '../ready-operand.js';
 import { accumulateDtype } from '../reduce.js';
@@ -33,10 +33,10 @@ class Layer {
   readonly acc: DType;
   readonly gates: number;
   readonly hidden: number;
-  private readonly row: ReturnType<Lowering['freshVar']>;
-  private readonly step: ReturnType<Lowering['freshVar']>;
-  private readonly unit: ReturnType<Lowering['freshVar']>;
-  private readonly other: ReturnType<Lowering['freshVar']>;
+  private readonly row: FreshVar;
+  private readonly step: FreshVar;
+  private readonly unit: FreshVar<number>;
+  private readonly other: FreshVar<number>;
   /** The place in time of a step. */
   private readonly time: IndexExpr;
   /** The weight of the other unit for gate `gate` of this one, or of this unit for the other's. */

@@ -36,7 +36,7 @@ function product(
   words: LoweredTensor,
   weight: (n: IndexExpr, k: IndexExpr) => Expr,
 ): LoweredTensor {
-  const [m, inner] = x.shape as [number, number];
+  const [m, inner] = x.sizes;
   const rows = words.sizes[0]!;
   const matrix = {
     columns: rows,
@@ -67,7 +67,7 @@ const int8: LoweringOf<'aten::_weight_int8pack_mm'> = (l, [x, words, scale]) => 
     l.ir.cast(part(l, ready, [n, k], { bits: 8, signed: true }), dtype);
   if (scale.shape.length === 2) {
     const steps = readyOperand(l, scale);
-    const group = (x.shape as [number, number])[1] / (scale.shape[0] as number);
+    const group = x.sizes[1]! / scale.sizes[0]!;
     return product(l, x, words, (n, k) =>
       l.ir.op('mul', [value(n, k), l.ir.cast(steps.load([l.ir.div(k, group), n]), dtype)]),
     );

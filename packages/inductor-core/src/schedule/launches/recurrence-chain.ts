@@ -39,7 +39,7 @@ export type RecurrenceChain = Replacement<LoopKernel<Size> | ChainStep, Size> & 
 
 /** Whether registers hold the weights. */
 export function keepsWeights({ n, products }: RecurrenceKernel<Size>): boolean {
-  return fitsWorkgroup(products.flat().length, extent(n) as number);
+  return fitsWorkgroup(products.flat().length, extent(n));
 }
 
 /** Places of planes; see the file header. */

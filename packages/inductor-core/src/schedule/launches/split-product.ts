@@ -104,7 +104,7 @@ export function splitProduct(
   pieces: number,
 ): { readonly partial: MatmulKernel; readonly sum: LoopKernel; readonly elements: number } {
   const e = new IrBuilder();
-  const [first, ...rest] = kernel.k as [LoopVar, ...LoopVar[]];
+  const [first, ...rest] = kernel.k;
   const vars = [...kernel.batch, ...kernel.m, ...kernel.n];
   const piece: LoopVar = { name: unusedName([...vars, ...kernel.k], 'piece'), size: pieces };
   const steps: LoopVar = { name: first.name, size: pieceLength(first.size, pieces) };

@@ -23,8 +23,8 @@ export interface PartialMatmul<S extends Size = number> extends MatmulKernel<S> 
 }
 
 /** Which results a product makes; null for all. */
-export function shareOf(kernel: MatmulKernel<Size>): ResultShare | null {
-  return 'share' in kernel ? (kernel as PartialMatmul<Size>).share : null;
+export function shareOf(kernel: MatmulKernel<Size> | PartialMatmul<Size>): ResultShare | null {
+  return 'share' in kernel ? kernel.share : null;
 }
 
 /** Of 16 bytes: what matrices are loaded from, and stored to, must begin at multiples of those. */

@@ -31,7 +31,7 @@ export function stepShape(
   sharing: number,
 ): StepShape {
   const room = Math.floor(target.maxWorkgroupBytes / sharing / ELEMENT_BYTES);
-  const width = extent(kernel.n) as number;
+  const width = extent(kernel.n);
   const rows = extent(kernel.batch);
   const most = target.software ? THREADS.software : THREADS.gpu;
   const units = Math.min(width, target.software ? most : UNITS);

@@ -68,7 +68,7 @@ class ChainStepGenerator {
     const { batch, n, accDtype, products } = this.kernel;
     this.type = computeType(accDtype);
     this.values = new StepValues(builder, this.type);
-    this.width = extent(n) as number;
+    this.width = extent(n);
     const rows = extent(batch);
     this.plane = builder.size(sizeMul(rows, this.width));
     this.allRows = builder.size(rows);

@@ -27,13 +27,13 @@ import { computeType, typeName, type ScalarType } from '../values/wgsl-types.js'
 
 /** Threads of a unit: each has some of the terms of its products. */
 function membersOf({ n, products }: RecurrenceKernel<Size>, target: WgslTarget): number {
-  const most = Math.floor(target.maxWorkgroupThreads / (extent(n) as number));
+  const most = Math.floor(target.maxWorkgroupThreads / extent(n));
   return Math.max(1, Math.min(products.flat().length, most));
 }
 
 /** Threads of a workgroup. */
 export function recurrenceThreads(kernel: RecurrenceKernel<Size>, target: WgslTarget): number {
-  return (extent(kernel.n) as number) * membersOf(kernel, target);
+  return extent(kernel.n) * membersOf(kernel, target);
 }
 
 /** See the file header. */
@@ -61,7 +61,7 @@ export class RecurrenceGenerator {
     this.type = computeType(kernel.accDtype);
     this.values = new StepValues(builder, this.type);
     this.vector = typeName(this.type, 4);
-    this.units = extent(kernel.n) as number;
+    this.units = extent(kernel.n);
     this.chunks = Math.ceil(this.units / 4);
     this.terms = kernel.products.flat();
     this.members = membersOf(kernel, builder.target);

@@ -14,6 +14,7 @@ import {
   type KernelMap,
   type Launch,
   type LoopKernel,
+  type LoopVar,
   mapKernel,
   type RecurrenceKernel,
   type Rewrite,
@@ -93,8 +94,8 @@ function renamed(
     load: ({ dtype, buf }, index) => ir.load(dtype, nameOf(buf), index),
   };
   const map: KernelMap<Size> = {
-    loops: (vars) =>
-      vars.map(({ name, size }) => {
+    loops: <S extends Size>(vars: readonly LoopVar<S>[]) =>
+      vars.map(({ name, size }): LoopVar<S> => {
         ir.sym(variableOf(name), size);
         return { name: variableOf(name), size };
       }),

@@ -15,16 +15,16 @@ interface DawnModule {
  * @throws device-unavailable
  */
 export async function findGpu(dawnFlags: readonly string[]): Promise<GPU> {
-  const { gpu } = (globalThis.navigator ?? {}) as { readonly gpu?: GPU };
+  const { gpu }: { readonly gpu?: GPU } = globalThis.navigator ?? {};
   if (gpu !== undefined) return gpu;
   let dawn: DawnModule;
   try {
     // A name that is computed keeps bundlers from resolving a package that browsers do not need (some put constants in
     // their places), the comments from warning of it.
     const packageName = ['web', 'gpu'].join('');
-    dawn = (await import(
+    dawn = await import(
       /* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ packageName
-    )) as DawnModule;
+    );
   } catch (cause) {
     throw new TesseraError(
       'device-unavailable',
