@@ -174,7 +174,7 @@ function replaceChild(parent: Module, name: string, child: Module, by: Module): 
   const places: unknown[] = [parent, ...Object.values(parent)];
   for (const place of places) {
     if (typeof place !== 'object' || place === null) continue;
-    const record = place as Record<string, unknown>;
+    const record: Partial<Record<string, unknown>> = place;
     if (record[name] !== child) continue;
     record[name] = by;
     return;

@@ -49,7 +49,7 @@ export interface TrainingState {
 
 /** The model itself: names in the file do not depend on how it was trained. */
 function unwrapped(model: Module): Module {
-  return model instanceof DistributedDataParallel ? (model.module as Module) : model;
+  return model instanceof DistributedDataParallel ? model.module : model;
 }
 
 /**
@@ -178,7 +178,7 @@ async function shareTensors(
   own: Readonly<Record<string, Tensor>>,
 ): Promise<Record<string, Tensor>> {
   const list = Object.entries(own).map(([name, { dtype, sizes }]) => ({ name, dtype, sizes }));
-  const described = JSON.parse(gatherTexts(group, JSON.stringify(list))[0]!) as Described[];
+  const described: Described[] = JSON.parse(gatherTexts(group, JSON.stringify(list))[0]!);
   const shared: Record<string, Tensor> = {};
   for (const { name, dtype, sizes } of described) {
     if (!isDType(dtype)) continue;

@@ -70,7 +70,7 @@ export function checkTraining(text: string | undefined, names: readonly string[]
 
 /** The contents, of what `checkTraining` has let pass. */
 export function unpackTraining(text: string, tensors: Tensors): TrainingContents {
-  const { optimizer, extra } = JSON.parse(text) as Metadata;
+  const { optimizer, extra }: Metadata = JSON.parse(text);
   const model: Record<string, Tensor> = {};
   const state: Record<number, Record<string, Tensor | number>> = {};
   for (const [id, values] of Object.entries(optimizer?.numbers ?? {}))

@@ -151,7 +151,7 @@ export class ZeroRedundancyOptimizer<O extends object = object> {
     const own = local === null ? new Map<number, OwnState>() : this.stateByNumber(local, numbers);
     const described = JSON.stringify(describe(own));
     const texts = group.size === 1 ? [described] : gatherTexts(group, described);
-    const lists = texts.map((text) => JSON.parse(text) as Described[]);
+    const lists = texts.map((text): Described[] => JSON.parse(text));
     const state: Record<number, Record<string, Tensor | number>> = {};
     lists.forEach((list, rank) => {
       for (const { number, name, value, dtype, sizes } of list) {

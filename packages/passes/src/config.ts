@@ -23,9 +23,7 @@ export interface PassesConfig {
 }
 
 const isPass: OptionValidator<CustomPass | null> = (value) =>
-  value === null ||
-  typeof value === 'function' ||
-  typeof (value as Partial<Pass> | undefined)?.run === 'function'
+  value === null || typeof value === 'function' || typeof value?.run === 'function'
     ? undefined
     : 'expected a function of (graph, module), a pass with name and run(module), or null';
 

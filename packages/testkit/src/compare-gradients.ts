@@ -32,14 +32,16 @@ function outsAndGrads(
   const raw =
     target instanceof ModuleClass ? target.call(...(inputs as never[])) : target(...inputs);
   const outs = treeLeaves(raw).filter(isTensor);
-  const leaves = treeLeaves(inputs).filter((leaf) => isTensor(leaf) && leaf.requiresGrad);
+  const leaves = treeLeaves(inputs)
+    .filter(isTensor)
+    .filter((leaf) => leaf.requiresGrad);
   const differentiable = outs.filter((out) => out.requiresGrad);
   const grads =
     leaves.length === 0 || differentiable.length === 0
       ? []
       : grad(
           differentiable.map((out) => out.sum()).reduce((total, part) => total.add(part)),
-          leaves as Tensor[],
+          leaves,
           { allowUnused: true },
         );
   return { outs: outs.map((out) => out.detach()), grads: [...grads] };

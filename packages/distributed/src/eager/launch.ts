@@ -101,6 +101,7 @@ function releasing(work: Work, staged: readonly StagedTensor[]): Work {
 export function started<O extends CollectiveOptions>(
   work: Work,
   options: O | undefined,
-): Started<O> {
-  return (options?.async === true ? work : work.wait()) as Started<O>;
+): Started<O>;
+export function started(work: Work, options: CollectiveOptions | undefined): Work | Promise<void> {
+  return options?.async === true ? work : work.wait();
 }

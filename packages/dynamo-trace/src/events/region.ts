@@ -238,7 +238,7 @@ function recordRegion(
   const before = cursor.specializer.behind;
   let result: unknown;
   try {
-    result = fn(treeUnflatten(values, spec) as RegionInputs);
+    result = fn(treeUnflatten(values, spec));
   } finally {
     recorder.region = null;
   }

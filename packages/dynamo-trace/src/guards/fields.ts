@@ -14,7 +14,7 @@ import { canGenerateCode } from '@tessera/shared';
 import { traceConfig } from '../config.js';
 import { isIndex, isOwnGetter, isPrimitive } from './followed-keys.js';
 
-type Fields = Readonly<Record<string | number, unknown>>;
+type Fields = Partial<Readonly<Record<string | number, unknown>>>;
 
 /** Which attributes count besides those that are followed. */
 export interface FieldsOptions {
@@ -41,12 +41,12 @@ function keysCheck(object: object, list: (of: object) => readonly Key[]): (now: 
   return (now) => sameKeys(list(now), before);
 }
 
-function namesCheck(object: object, keys: readonly Key[]): (now: object) => boolean {
+function namesCheck(object: Fields, keys: readonly Key[]): (now: object) => boolean {
   const own = Object.keys(object);
   if (own.some(isIndex))
     return own.some((name) => isOwnGetter(object, name))
       ? keysCheck(object, Object.keys)
-      : valuesCheck(own, (name) => keys.includes(name) && !isPrimitive((object as Fields)[name]));
+      : valuesCheck(own, (name) => keys.includes(name) && !isPrimitive(object[name]));
   const names = namesOf(object);
   return (now) => {
     let i = 0;
@@ -62,14 +62,14 @@ function namesCheck(object: object, keys: readonly Key[]): (now: object) => bool
 function valuesCheck(
   names: readonly string[],
   isGuarded: (name: string) => boolean,
-): (now: object) => boolean {
+): (now: Fields) => boolean {
   const compared = [...names.entries()]
     .filter(([, name]) => !(isIndex(name) && isGuarded(name)))
     .map(([at, name]) => ({ at, key: isIndex(name) ? Number(name) : name }));
   return (now) => {
     const values: unknown[] = Object.values(now);
     if (values.length !== names.length) return false;
-    for (const { at, key } of compared) if (values[at] !== (now as Fields)[key]) return false;
+    for (const { at, key } of compared) if (values[at] !== now[key]) return false;
     return true;
   };
 }
@@ -90,7 +90,7 @@ function namesOf(object: object): string[] {
 /** The class of an object, the names of its attributes in order, and which of them are primitives. */
 export interface Layout {
   /** In the order of the values that `fits` compares. */
-  readonly primitives: readonly string[];
+  readonly primitives: readonly Key[];
   /** Whether an object has the class, the names and these values. */
   readonly fits: (now: unknown, values: readonly unknown[]) => boolean;
 }
@@ -99,11 +99,11 @@ export interface Layout {
 const layouts = new WeakMap<object, Map<string, Layout>>();
 
 /** The layout of an object, of whose attributes `keys` are followed; null where code may not be generated. */
-export function layoutOf(object: object, keys: readonly Key[]): Layout | null {
+export function layoutOf(object: Fields, keys: readonly Key[]): Layout | null {
   if (!traceConfig.generateCode || !canGenerateCode()) return null;
   const names = namesOf(object);
   const primitives = keys.filter(
-    (key): key is string => typeof key === 'string' && isPrimitive((object as Fields)[key]),
+    (key): key is string => typeof key === 'string' && isPrimitive(object[key]),
   );
   const type = object.constructor;
   const id = JSON.stringify([names, primitives]);

@@ -43,8 +43,7 @@ export class GuardTree {
       if (next === undefined) {
         next = newNode(step);
         const isCompared =
-          step.kind === 'property' &&
-          node.layout?.of.primitives.includes(step.key as string) === true;
+          step.kind === 'property' && node.layout?.of.primitives.includes(step.key) === true;
         (isCompared ? node.implied : node.below).push(next);
         node.leaf = null;
       }

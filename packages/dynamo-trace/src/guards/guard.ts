@@ -280,7 +280,7 @@ function fieldsGuard(found: Container, place: Place, everything: boolean): Guard
   const hasLayout =
     kind === 'tracked' && inheritsConstructor(value) && !Object.keys(value).some(isIndex);
   const of = hasLayout ? layoutOf(value, keys) : null;
-  const valueAt = (key: string): unknown => (value as Readonly<Record<string, unknown>>)[key];
+  const valueAt = (key: Key): unknown => (value as Readonly<Record<Key, unknown>>)[key];
   return new Guard(
     'DICT_KEYS',
     place,

@@ -51,7 +51,10 @@ interface Difference {
  *
  * @param exact whether new properties count that are not enumerable
  */
-export function prototypeDifference(prototype: object, exact: boolean): () => Difference | null {
+export function prototypeDifference(
+  prototype: Partial<Record<Key, unknown>>,
+  exact: boolean,
+): () => Difference | null {
   const keys = Reflect.ownKeys(prototype);
   const hasNames = fieldsCheck(prototype, keys, { exact, followed: null });
   const values = keys.map((key) => ({ key, had: true, value: valueAt(prototype, key) }));
@@ -59,7 +62,7 @@ export function prototypeDifference(prototype: object, exact: boolean): () => Di
   const getters = values.filter(({ key }) => isOwnGetter(prototype, key));
   return () => {
     const changed =
-      plain.find(({ key, value }) => !Object.is((prototype as Record<Key, unknown>)[key], value)) ??
+      plain.find(({ key, value }) => !Object.is(prototype[key], value)) ??
       getters.find(({ key, value }) => valueAt(prototype, key) !== value);
     if (changed !== undefined) return changed;
     if (hasNames(prototype)) return null;

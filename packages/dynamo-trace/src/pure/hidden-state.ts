@@ -101,7 +101,7 @@ function trapped(
   watched: ReadonlySet<object>,
   name: string,
 ): PropertyDescriptor {
-  const original = (property.value ?? property.get) as (...args: unknown[]) => unknown;
+  const original: (...args: unknown[]) => unknown = property.value ?? property.get;
   const replaced = function (this: object, ...args: unknown[]): unknown {
     if (watched.has(this)) throw hiddenState(name, this, key);
     return original.apply(this, args);

@@ -59,7 +59,7 @@ export function outsideTraps<R>(fn: () => R): R {
 export function withEffectTraps<R>(name: string, fn: () => R): R {
   const traps = EFFECTS.flatMap(([of, object, keys]) =>
     keys.map((key): Trap => {
-      const original = Reflect.get(object, key) as (...args: unknown[]) => unknown;
+      const original: (...args: unknown[]) => unknown = Reflect.get(object, key);
       const value = (...args: unknown[]): unknown => {
         if (isOpen) return Reflect.apply(original, object, args);
         throw effect(name, `${of}.${key}()`);

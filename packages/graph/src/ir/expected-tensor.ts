@@ -5,11 +5,11 @@ import { type DeviceType, type DType, type Tensor, DTYPES } from '@tessera/tenso
 import { requiresGrad } from '@tessera/tensor/internal';
 
 /** What guards on tensors have in common. Sizes and strides that are no numbers are for the guard to decide. */
-export interface ExpectedTensor {
+export interface ExpectedTensor<Length = unknown> {
   readonly dtype: DType;
   readonly device: DeviceType;
-  readonly sizes: readonly unknown[];
-  readonly strides: readonly unknown[];
+  readonly sizes: readonly Length[];
+  readonly strides: readonly Length[];
   readonly requiresGrad: boolean;
 }
 
@@ -48,10 +48,10 @@ export function strideMismatch(
 }
 
 /** `TENSOR_MATCH float32 cpu [s0, 3] strides [3, 1] requires_grad` */
-export function printExpected(
-  { dtype, device, sizes, strides, ...expected }: ExpectedTensor,
-  print: (size: never) => string = String,
+export function printExpected<Length>(
+  { dtype, device, sizes, strides, ...expected }: ExpectedTensor<Length>,
+  print: (size: Length) => string = String,
 ): string {
-  const list = (all: readonly unknown[]): string => `[${(all as never[]).map(print).join(', ')}]`;
+  const list = (all: readonly Length[]): string => `[${all.map(print).join(', ')}]`;
   return `TENSOR_MATCH ${dtype} ${device} ${list(sizes)} strides ${list(strides)}${expected.requiresGrad ? ' requires_grad' : ''}`;
 }

@@ -87,7 +87,7 @@ export function readStep(value: unknown, step: SourceStep): unknown {
     case 'type':
       return typeOf(value, step.depth);
     case 'map':
-      return value instanceof Map ? (value as Map<unknown, unknown>).get(step.key) : undefined;
+      return value instanceof Map ? value.get(step.key) : undefined;
     case 'grad':
       return gradientOf(value as Tensor);
     case 'state':

@@ -173,7 +173,7 @@ function cancelCommonFactor(
 ): { numerator: Size; divisor: Size; factor: Size } {
   const parts = [polynomialOf(n), polynomialOf(d)];
   const content = gcd(contentOf(parts[0]), contentOf(parts[1]));
-  const leading = parts[1].terms.values().next().value as number;
+  const leading = parts[1].terms.values().next().value!;
   const coefficient = content * Math.sign(leading);
   const shared = parts.every((part) => part.constant === 0) ? sharedFactors(parts) : [];
   if (coefficient === 1 && shared.length === 0) return { numerator: n, divisor: d, factor: 1 };

@@ -62,7 +62,7 @@ function isDivisible(monomial: SymInt, by: SymInt): boolean {
 }
 
 function ratioOf(env: SymIntOwner, monomial: SymInt, by: SymInt): Size {
-  const factors = remainingFactors(monomial, by) as SymInt[];
+  const factors = remainingFactors(monomial, by)!;
   return factors.length === 0 ? 1 : monomialOf(env, factors);
 }
 

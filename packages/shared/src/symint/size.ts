@@ -42,6 +42,8 @@ export function sizeNeg(a: Size): Size {
 }
 
 /** `a * b`. */
+export function sizeMul(a: number, b: number): number;
+export function sizeMul(a: Size, b: Size): Size;
 export function sizeMul(a: Size, b: Size): Size {
   if (typeof a === 'number' && typeof b === 'number') return a * b + 0; // + 0: no negative zero
   return envOf(a, b).multiply(a, b);

@@ -40,7 +40,7 @@ const GRADIENT_BITS = 12;
 
 /** Reads PyTorch's harvest. @throws safetensors-invalid */
 export function parseModels(json: string, safetensors: Uint8Array): ModelFile {
-  const { torch, models } = JSON.parse(json) as Listing;
+  const { torch, models }: Listing = JSON.parse(json);
   return { torch, models, tensors: parseSafetensors(safetensors) };
 }
 
@@ -105,9 +105,9 @@ const ITEM_BYTES: Partial<Record<DType, number>> = { float32: 4, int64: 8, uint8
 /** Reads the packed form, decompressed. @throws invalid-argument if it is none */
 export function unpackModels(packed: Uint8Array): ModelFile {
   const jsonBytes = new DataView(packed.buffer, packed.byteOffset).getUint32(0, true);
-  const { torch, models, layout } = JSON.parse(
+  const { torch, models, layout }: PackedListing = JSON.parse(
     new TextDecoder().decode(packed.subarray(4, 4 + jsonBytes)),
-  ) as PackedListing;
+  );
   const tensors: Record<string, Tensor> = {};
   let at = 4 + jsonBytes;
   for (const [name, dtype, sizes] of layout) {

@@ -83,12 +83,12 @@ function keepFloats(json: string): string {
 
 /** Reads PyTorch's harvest: the JSON text and the bytes of the safetensors file beside it. */
 export function parseOracle(json: string, safetensors: Uint8Array): OracleFile {
-  const { torch, cases } = JSON.parse(keepFloats(json)) as Listing;
+  const { torch, cases }: Listing = JSON.parse(keepFloats(json));
   const view = new DataView(safetensors.buffer, safetensors.byteOffset, safetensors.byteLength);
   const headerBytes = Number(view.getBigUint64(0, true));
-  const header = JSON.parse(
+  const header: Record<string, { data_offsets: [number, number] }> = JSON.parse(
     new TextDecoder().decode(safetensors.subarray(8, 8 + headerBytes)),
-  ) as Record<string, { data_offsets: [number, number] }>;
+  );
   return {
     torch,
     cases,
@@ -104,9 +104,9 @@ export function parseOracle(json: string, safetensors: Uint8Array): OracleFile {
 /** Reads a packed file (see `packOracle`). */
 export function unpackOracle(data: Uint8Array): OracleFile {
   const length = new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true);
-  const { torch, cases } = JSON.parse(
+  const { torch, cases }: Listing = JSON.parse(
     new TextDecoder().decode(data.subarray(4, 4 + length)),
-  ) as Listing;
+  );
   return {
     torch,
     cases,

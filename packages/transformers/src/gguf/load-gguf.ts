@@ -4,7 +4,14 @@
  */
 import { TesseraError } from '@tessera/shared';
 import type { ByteSource, DType, Tensor } from '@tessera/tensor';
-import { Cursor, loadBlocks, reading, resolveSource, startLoading } from '@tessera/tensor/internal';
+import {
+  Cursor,
+  loadBlocks,
+  readList,
+  reading,
+  resolveSource,
+  startLoading,
+} from '@tessera/tensor/internal';
 import type { DecoderConfig } from '../config/decoder-config.js';
 import { readConfig } from '../config/families.js';
 import type { LoadCausalLMOptions } from '../load/load-causal-lm.js';
@@ -127,7 +134,7 @@ async function takeFactors(tensors: Record<string, Tensor>): Promise<RotaryFacto
     const tensor = tensors[name];
     if (tensor === undefined) continue;
     delete tensors[name];
-    found[key] = (await tensor.toArray()) as number[];
+    found[key] = await readList(tensor);
     tensor.dispose();
   }
   return found;

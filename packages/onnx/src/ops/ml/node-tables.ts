@@ -52,7 +52,8 @@ export class NodeReader {
   private find<K extends Kind>(name: string, ...kinds: K[]): ValueOf<K> | null {
     const found = this.node.attributes.get(name);
     if (found === undefined) return null;
-    if (!kinds.includes(found.kind as K)) this.fail(`attribute '${name}' is of kind ${found.kind}`);
+    const names: readonly string[] = kinds;
+    if (!names.includes(found.kind)) this.fail(`attribute '${name}' is of kind ${found.kind}`);
     return found.value as ValueOf<K>;
   }
 
