@@ -184,8 +184,7 @@ export class NodeCall {
   private attribute<K extends Kind>(name: string, ...kinds: K[]): ValueOf<K> | undefined {
     const found = this.attributes.get(name);
     if (found === undefined) return undefined;
-    const names: readonly string[] = kinds;
-    if (!names.includes(found.kind))
+    if (!kinds.includes(found.kind as K))
       this.fail(`attribute '${name}' is of kind ${found.kind} instead of ${kinds.join(' or ')}`);
     return found.value as ValueOf<K>;
   }

@@ -7,7 +7,6 @@
  * answers are kept by number.
  */
 import type { DeviceType, Tensor } from '@tessera/tensor';
-import { readList } from '@tessera/tensor/internal';
 import { TesseraError, isTesseraError } from '@tessera/shared';
 import { describeNode, invalidOnnx } from '../errors.js';
 import {
@@ -131,8 +130,8 @@ export class Run {
         } catch (error) {
           if (!(error instanceof ValueWanted)) throw error;
           const { tensor } = error;
-          const data = await readList(tensor.detach());
-          this.answers.push(new HostArray(tensor.dtype, [...tensor.shape], data));
+          const data = (await tensor.detach().reshape([-1]).toArray()) as (number | boolean)[];
+          this.answers.push(new HostArray(tensor.dtype, [...tensor.shape], data.map(Number)));
         }
       }
       for (const name of last[i]!) scope.delete(name);

@@ -7,7 +7,6 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, cat, manualSeed, noGrad, rand, tensor } from '@tessera/tensor';
-import { readList } from '@tessera/tensor/internal';
 import type { CausalLM } from '../model/causal-lm.js';
 import { checkSizes } from '../check-sizes.js';
 import { acceptProposals } from './accept-proposals.js';
@@ -192,7 +191,7 @@ export class SpeculativeGenerator {
       helper.place.copy_(target.place);
       return cat([verdict, all.squeeze(0)]);
     });
-    const [accepted, next, , ...proposed] = await readList(reviewed);
+    const [accepted, next, , ...proposed] = (await reviewed.toArray()) as [number, number, number];
     this.proposals.made += lookahead;
     this.proposals.accepted += accepted;
     return [...proposed.slice(0, accepted), next];
