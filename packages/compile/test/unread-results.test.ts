@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { compile, explain } from '../src/index.js';
 
 /** Values that each graph returns. */
-const returned = (told: ReturnType<ReturnType<typeof explain>>): number[] =>
+const returned = (told: { readonly graphs: readonly { readonly code: string }[] }): number[] =>
   told.graphs.map(({ code }) => /return \[(.*)\];/.exec(code)![1]!.split(', ').length);
 
 beforeEach(() => {

@@ -137,7 +137,7 @@ export function fromTypedArray(
         'invalid-argument',
         `Cannot make a tensor from ${data.constructor.name}.`,
         {
-          hints: ['Pass an array of a dtype, such as Float32Array, Int32Array or Uint8Array.'],
+          hints: ['Pass an array of a dtype, such as Float32Array or Uint8Array.'],
         },
       );
     }
@@ -145,7 +145,7 @@ export function fromTypedArray(
       throw new TesseraError(
         'shape-mismatch',
         `shape ${formatSizes(sizes)} is invalid for a typed array of length ${length}`,
-        { hints: ['The product of the sizes must equal the length.'] },
+        { hints: ['The sizes multiply to the length.'] },
       );
     }
     const out = emptyContiguous(sizes, options.dtype ?? native, 'cpu');

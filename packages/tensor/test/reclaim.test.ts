@@ -19,7 +19,7 @@ describe('memory of unreachable storages', () => {
     expect(cpuHeap().stats().committedBytes).toBeLessThan(600 * MIB);
   });
 
-  it('is about 256 MiB at most, however long sweeps take', () => {
+  it('is about 256 MiB at most', () => {
     reclaimNow();
     const before = liveStorageBytes();
     let most = 0;

@@ -45,7 +45,7 @@ export function isInferenceTensor(tensor: Tensor): boolean {
 /** Refuses what only a normal tensor allows. @throws inference-tensor */
 export function refuseInferenceTensor(what: string): never {
   throw new TesseraError('inference-tensor', what, {
-    hints: ['Make a clone() outside of inferenceMode(), or use noGrad() instead.'],
+    hints: ['clone() it outside of inferenceMode(), or use noGrad().'],
   });
 }
 

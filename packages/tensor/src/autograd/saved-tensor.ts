@@ -42,10 +42,9 @@ export class SavedTensor {
       refuseInferenceTensor(
         'Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.',
       );
-    const { storage } = tensor;
     // No operator that it was made in gives it back.
-    storage.scope = null;
-    this.version = storage.version;
+    tensor.storage.scope = null;
+    this.version = tensor.storage.version;
     this.maker = owner ?? tensor.autograd?.gradFn ?? null;
     this.outputNr = owner === null ? (tensor.autograd?.outputNr ?? 0) : outputNr;
     // Hooks know nothing of the tensors without values that functions are traced with.

@@ -37,7 +37,7 @@ export function createWasmMemory(initialPages: number): WasmMemory {
     'out-of-memory',
     `The host refused to reserve memory for the CPU heap: ${String(reason)}.`,
     {
-      hints: ['Close other pages, or raise the memory limit of this process.'],
+      hints: ['Close other pages, or raise the memory limit.'],
     },
   );
 }

@@ -106,7 +106,7 @@ export function checkIndexShape(
     'shape-mismatch',
     `${op}: Expected index ${formatSizes(index)} to be no larger than ${what} ${formatSizes(sizes)}${dim === null ? '' : ` apart from dimension ${dim}`}`,
     {
-      hints: ['The index has the rank of the tensor; use expand() to repeat it.'],
+      hints: ['The index is of the same rank; expand() repeats it.'],
     },
   );
 }

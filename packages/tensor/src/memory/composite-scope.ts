@@ -8,20 +8,16 @@
 import type { OpOverload } from '../op/op-overload.js';
 import type { NamedArgs } from '../op/op-record.js';
 import { isTensor } from '../tensor-factory.js';
-import { LibraryScope, isUnobserved, libraryScopes } from './library-scope.js';
+import { LibraryScope, isUnobserved, libraryScopes, withScope } from './library-scope.js';
 
 /** Puts the memory of tensors from a scope into the one that is open now. */
 function handOver(value: unknown, from: LibraryScope): void {
-  if (isTensor(value)) {
-    const storage = value.storageOrNull;
-    if (storage?.scope !== from) return;
-    storage.scope = null;
-    libraryScopes.open?.add(storage);
-  } else if (Array.isArray(value)) for (const item of value) handOver(item, from);
+  if (Array.isArray(value)) for (const item of value) handOver(item, from);
+  else if (isTensor(value) && value.storageOrNull?.scope === from) {
+    value.storageOrNull.scope = null;
+    libraryScopes.open?.add(value.storageOrNull);
+  }
 }
-
-/** A scope that nothing was made in. */
-let spare: LibraryScope | null = null;
 
 /** Runs the decomposition of an operator in a scope that only results leave, and arguments that were given other memory. */
 export function runComposite(
@@ -29,22 +25,11 @@ export function runComposite(
   args: readonly unknown[],
   decompose: (args: NamedArgs) => unknown,
 ): unknown {
-  if (op.isCustom || !isUnobserved()) return decompose(op.bind(args));
-  const outer = libraryScopes.open;
-  const scope = (libraryScopes.open = spare ?? new LibraryScope());
-  spare = null;
-  let result: unknown;
-  try {
-    result = decompose(op.bind(args));
-  } finally {
-    libraryScopes.open = outer;
-  }
-  if (scope.made === null) {
-    spare = scope;
-    return result;
-  }
-  handOver(result, scope);
-  if (op.isMutable) handOver(args, scope);
+  const run = (): unknown => decompose(op.bind(args));
+  if (op.isCustom || !isUnobserved()) return run();
+  const scope = new LibraryScope();
+  const result = withScope(scope, run);
+  handOver([result, args], scope);
   scope.close();
   return result;
 }

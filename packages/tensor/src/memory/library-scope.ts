@@ -12,21 +12,18 @@ import type { Storage } from './storage.js';
 
 /** Memory made by one piece of library code. */
 export class LibraryScope {
-  made: Storage[] | null = null;
+  private readonly made: Storage[] = [];
 
   /** Takes memory in, to be released with what was made in the scope. */
   add(storage: Storage): void {
     storage.scope = this;
-    // Most operators make one: an array that something is pushed to has room for seventeen.
-    if (this.made === null) this.made = [storage];
-    else this.made.push(storage);
+    this.made.push(storage);
   }
 
   /** Releases what is left. */
   close(): void {
-    for (const storage of this.made ?? [])
-      if (storage.scope === this && !storage.shown) storage.free();
-    this.made = null;
+    for (const storage of this.made) if (storage.scope === this && !storage.shown) storage.free();
+    this.made.length = 0;
   }
 }
 

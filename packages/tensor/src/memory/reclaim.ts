@@ -7,10 +7,8 @@
  * would never see one: when enough has been allocated since the last sweep the reclaimer forces a collection
  * (Node only) and frees what died. Evaluating an empty script in a context with its own microtask queue makes V8
  * forget the references that the current job keeps alive; without that, no WeakRef made in this job
- * could die. A sweep takes milliseconds for every ten megabytes of JavaScript heap, so sweeps follow each other less often the more
- * of the time they are.
+ * could die. A sweep takes some 3 ms, and 12 to 20 ms with the JavaScript heap of a program that compiles.
  */
-import { now } from '@tessera/shared';
 import { cpuHeap } from '../heap/cpu-heap.js';
 import { type DeviceType, deviceRuntime } from '../device.js';
 import { type MemoryReport, setOutOfMemoryReport, setPressureHook } from '../heap/heap-hooks.js';
@@ -27,28 +25,23 @@ export interface Allocation {
   readonly nbytes: number;
   /** Collections that had been noticed when it was made. */
   readonly era: number;
-  /** Sweeps before it. */
-  readonly sweep: number;
   freed: boolean;
 }
 
-/** Bytes allocated since the last sweep that trigger the next one: this floor, or half of what is live … */
-const PRESSURE_FLOOR_BYTES = 64 * 1024 * 1024;
-/** … and this many where sweeps would be more than a tenth of the time. */
-const HURRIED_FLOOR_BYTES = 256 * 1024 * 1024;
+/** Bytes more than after the last sweep that trigger the next one: this floor, or half of what is live. */
+const PRESSURE_FLOOR_BYTES = 256 * 1024 * 1024;
+/** Bytes that may be dead when a load begins. */
+const LOADING_FLOOR_BYTES = 64 * 1024 * 1024;
 const PRESSURE_ALLOCATIONS = 50_000;
 /** Where no collection can be forced: bytes allocated that the engine is told of at once. */
 const PRESS_BYTES = 8 * 1024 * 1024;
 
 const live = new Set<Allocation>();
 let liveBytes = 0;
-let sweeps = 0;
-/** Of what is there: memory that was given back is nothing that a sweep could find. */
-let bytesSinceSweep = 0;
-let allocationsSinceSweep = 0;
+/** What was left by the last sweep, of which less may be there by now: what was given back is nothing that one could find. */
+let sweptBytes = 0;
+let sweptCount = 0;
 let bytesSincePress = 0;
-/** When the last sweep will have been a tenth of the time since it began. */
-let restedAt = 0;
 /** Undefined until the first sweep asks the host for one. */
 let forceCollection: (() => void) | null | undefined;
 
@@ -89,7 +82,6 @@ export function trackAllocation(storage: Storage): Allocation {
     memory: storage.memory,
     nbytes: storage.nbytes,
     era: collectionCount,
-    sweep: sweeps,
     freed: false,
   };
   if (!watching) {
@@ -98,8 +90,6 @@ export function trackAllocation(storage: Storage): Allocation {
   }
   live.add(allocation);
   liveBytes += storage.nbytes;
-  bytesSinceSweep += storage.nbytes;
-  allocationsSinceSweep++;
   bytesSincePress += storage.nbytes;
   if (bytesSincePress >= PRESS_BYTES) pressEngine();
   allocationsSinceLook++;
@@ -112,9 +102,8 @@ export function untrackAllocation(allocation: Allocation): void {
   allocation.freed = true;
   live.delete(allocation);
   liveBytes -= allocation.nbytes;
-  if (allocation.sweep !== sweeps) return;
-  bytesSinceSweep -= allocation.nbytes;
-  allocationsSinceSweep--;
+  sweptBytes = Math.min(sweptBytes, liveBytes);
+  sweptCount = Math.min(sweptCount, live.size);
 }
 
 function freeAllocation(allocation: Allocation): void {
@@ -127,9 +116,8 @@ function freeAllocation(allocation: Allocation): void {
 /** Sweeps if enough was allocated since the last time. Called before an allocation. */
 export function reclaimUnderPressure(): void {
   if (
-    allocationsSinceSweep < PRESSURE_ALLOCATIONS &&
-    (bytesSinceSweep < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2) ||
-      (bytesSinceSweep < HURRIED_FLOOR_BYTES && now() < restedAt))
+    live.size - sweptCount < PRESSURE_ALLOCATIONS &&
+    liveBytes - sweptBytes < Math.max(PRESSURE_FLOOR_BYTES, liveBytes / 2)
   )
     return;
   reclaimNow();
@@ -137,22 +125,19 @@ export function reclaimUnderPressure(): void {
 
 /** Sweeps if the dead may be many: to be called by what is about to make much that stays, and whose peak is promised. */
 export function reclaimBeforeLoading(): void {
-  if (bytesSinceSweep >= PRESSURE_FLOOR_BYTES) reclaimNow();
+  if (liveBytes - sweptBytes >= LOADING_FLOOR_BYTES) reclaimNow();
 }
 
 /** Collects garbage if the host allows it and frees the memory of dead storages. Returns bytes freed. */
 export function reclaimNow(): number {
   const before = liveBytes;
-  sweeps++;
-  bytesSinceSweep = 0;
-  allocationsSinceSweep = 0;
   const collect = collector();
   if (collect !== null) {
-    const start = now();
     collect();
     freeDead();
-    restedAt = 10 * now() - 9 * start;
   }
+  sweptBytes = liveBytes;
+  sweptCount = live.size;
   return before - liveBytes;
 }
 

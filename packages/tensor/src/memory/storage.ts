@@ -233,7 +233,7 @@ export class Storage {
         'use-after-dispose',
         `${what}: this tensor's memory was released by dispose(), using or tidy().`,
         {
-          hints: ['Dispose after the last use; tidy() keeps what is returned from it.'],
+          hints: ['Dispose after the last use; tidy() keeps what it returns.'],
         },
       );
     }

@@ -94,7 +94,7 @@ export function defineOp<const S extends string, Grads extends GradsOf<SchemaArg
   const op = new OpOverload<SchemaResult<S>>(readSchema(schema), record as OpRecord);
   if (registry.has(op.qualifiedName)) {
     throw new TesseraError('op-duplicate', `Operator ${op.qualifiedName} is already registered.`, {
-      hints: ['Give it a namespace of your own, or register a kernel with library().impl().'],
+      hints: ['Use another namespace, or register a kernel with library().impl().'],
     });
   }
   registry.set(op.qualifiedName, op);

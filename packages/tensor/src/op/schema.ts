@@ -96,7 +96,7 @@ const BASES: ReadonlySet<string> = new Set<SchemaBaseType>([
 function fail(text: string, why: string): never {
   throw new TesseraError('schema-parse', `Cannot read the operator schema '${text}': ${why}.`, {
     context: { schema: text },
-    hints: ["Write it like 'custom::scale(Tensor self, float factor=1.0) -> Tensor'."],
+    hints: ["Write it like 'custom::scale(Tensor self, float by=1) -> Tensor'."],
   });
 }
 

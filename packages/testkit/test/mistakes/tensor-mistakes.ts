@@ -108,7 +108,7 @@ export const TENSOR_MISTAKES: readonly Mistake[] = [
     () => fromTypedArray(new Float32Array(5), [2, 3]),
     'shape-mismatch',
     '5',
-    'The product of the sizes must',
+    'The sizes multiply to the length',
   ],
   [
     'a word for the end of a range',

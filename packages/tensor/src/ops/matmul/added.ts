@@ -28,7 +28,7 @@ function refuse(name: string, ...operands: readonly Tensor[]): never {
   throw new TesseraError(
     'shape-mismatch',
     `${name}: shapes ${operands.map((x) => formatSizes(x.sizes)).join(' and ')} cannot be multiplied`,
-    { hints: ['Inner sizes must be equal.'] },
+    { hints: ['Inner sizes are equal.'] },
   );
 }
 
