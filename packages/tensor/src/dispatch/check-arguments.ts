@@ -91,7 +91,10 @@ function isNumeric(arg: unknown): boolean {
 
 /** No fraction, NaN or truth value. Infinity stands for an open end. */
 function isWhole(arg: unknown): boolean {
-  return typeof arg !== 'boolean' && (typeof arg !== 'number' || Number.isInteger(arg) || Math.abs(arg) === Infinity);
+  return (
+    typeof arg !== 'boolean' &&
+    (typeof arg !== 'number' || Number.isInteger(arg) || Math.abs(arg) === Infinity)
+  );
 }
 
 function kindMatches(formal: SchemaArgument, arg: unknown): boolean {
