@@ -199,6 +199,12 @@ it('ParameterList', () => {
   expect(() => list.insert(4, ones([1]))).toThrow('index 4 is out of range');
 });
 
+it('lists whose entries come in order remember no order of their own', () => {
+  const list = new ModuleList([new ReLU(), new ReLU()]).append(new ReLU());
+  const dict = new ModuleDict({ a: new ReLU(), b: new ReLU() });
+  expect([list._last, dict._last]).toEqual([undefined, undefined]);
+});
+
 it('dicts keep the order in which entries came, also where names are numbers', () => {
   const dict = new ModuleDict<Module>([
     ['b', new ReLU()],

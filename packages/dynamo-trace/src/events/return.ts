@@ -123,11 +123,13 @@ function neededSlots(
       note(frame.slots[slot] && gradientOf(frame.slots[slot]));
     }
   }
-  const kept = visible.filter((slot) => {
+  const kept: number[] = [];
+  for (const slot of visible) {
+    if (needed.has(slot)) continue;
     const segment = segments.find(({ produced }) => produced.has(slot));
     const node = segment?.produced.get(slot);
-    return node !== undefined && mayBeKept(node, segment!, needed);
-  });
+    if (node !== undefined && mayBeKept(node, segment!, needed)) kept.push(slot);
+  }
   return new Set([...needed, ...kept]);
 }
 

@@ -30,9 +30,13 @@ function namesOf(module: Module): string[] {
   return last === undefined ? names : [...names.filter((name) => !last.includes(name)), ...last];
 }
 
-/** Puts a field that was just added behind all others, where an object has it before them since it is a number. */
-export function putLast(module: Module, name: string): void {
-  if (namesOf(module).at(-1) !== name) (module._last ??= []).push(name);
+/** Puts an entry that was just added behind all others, where an object has it before them since its name is a number. */
+export function putLast(
+  module: Module,
+  name: string,
+  entries: readonly (readonly [string, unknown])[],
+): void {
+  if (entries.at(-1)![0] !== name) (module._last ??= []).push(name);
 }
 
 /** Fields of a module with the items of its arrays, in order. */
@@ -68,7 +72,8 @@ export function* ownChildren(module: Module): Generator<[string, Module]> {
 /** The same without names: nothing is built for each of them, since containers ask at every call. */
 export function childrenOf(module: Module): Module[] {
   const found: Module[] = [];
-  const own = fieldsOf(module);
+  const owner: object = module;
+  const own: Partial<Record<string, unknown>> = owner;
   for (const name of namesOf(module)) {
     const value = own[name];
     if (isModule(value)) found.push(value);

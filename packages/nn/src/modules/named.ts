@@ -72,7 +72,7 @@ export abstract class Named<T extends Given, Given = T> extends Module {
         },
       );
     Object.assign(this, { [name]: kept });
-    if (isNew) putLast(this, name);
+    if (isNew) putLast(this, name, this.entries());
     return this;
   }
 

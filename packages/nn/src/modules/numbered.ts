@@ -68,7 +68,7 @@ export abstract class Numbered<T extends Given, Given = T> extends Module {
   /** @internal Adds an entry of a new name at the end. @throws invalid-argument */
   _add(name: string, value: Given): this {
     this._set(name, value);
-    putLast(this, name);
+    putLast(this, name, this._entries());
     return this;
   }
 
