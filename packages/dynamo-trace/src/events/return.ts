@@ -1,7 +1,7 @@
 /**
  * @file Event: the function returned, or threw. Decides which values the segments of a recorded call must return.
  */
-import { type Node, tensorVal } from '@tessera/graph';
+import { Node, getItem, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
@@ -138,7 +138,7 @@ const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
 
 /**
  * Whether somebody may have kept a value that the program does not return: nothing uses it (nor another result of the
- * call that made it), or it has memory of its own that is written and never read; or it looks like state that the
+ * operator), or it has memory of its own that is written and never read; or it looks like state that the
  * program begins, for calls that find it there, without gradients: a copy, or filled and then written to.
  */
 function mayBeKept(node: Node, segment: Segment, needed: ReadonlySet<number>): boolean {
@@ -155,20 +155,14 @@ function mayBeKept(node: Node, segment: Segment, needed: ReadonlySet<number>): b
 }
 
 /**
- * Whether a value came with another that the program uses: `x.max(1)[0]` gives indices as well, an LSTM its last states.
- * One call of the program's is what was recorded in a row for one place in its source.
+ * Whether a value came with another result of an operator of PyTorch's, and that is used: the indices of `x.max(1)[0]`.
+ * What else gives several may give a state, which is kept for the next call: a recurrent layer, operators of the program.
  */
-function isBeside(node: Node, isNeeded: (node: Node) => boolean): boolean {
-  const { stackTrace } = node.meta;
-  if (stackTrace === undefined) return false;
-  const isOfCall = ({ op, meta }: Node): boolean =>
-    op === 'call_function' && meta.stackTrace === stackTrace;
-  const call = new Set([node]);
-  for (let { prev } = node; isOfCall(prev); { prev } = prev) call.add(prev);
-  for (let { next } = node; isOfCall(next); { next } = next) call.add(next);
-  return [...call].some(
-    (other) => isNeeded(other) || [...other.users.keys()].some((user) => !call.has(user)),
-  );
+function isBeside({ target, args }: Node, isNeeded: (node: Node) => boolean): boolean {
+  const [of] = args;
+  if (target !== getItem || !(of instanceof Node)) return false;
+  const isKnown = of.target instanceof OpOverload && of.target.schema.namespace === 'aten';
+  return isKnown && [...of.users.keys()].some((other) => other.users.size > 0 || isNeeded(other));
 }
 
 /** Whether nothing uses a value but views of it and operators that write to its memory, nor what those give. */
