@@ -101,7 +101,7 @@ const linearOp = defineOp(
       }
       if (bias !== null && weight.ndim === 2 && input.ndim === 2)
         return addmm(bias, input, t(weight));
-      if (bias !== null && weight.ndim === 2 && input.ndim > 0 && input.isContiguous()) {
+      if (bias !== null && weight.ndim === 2 && input.ndim > 2 && input.isContiguous()) {
         const rows = view(input, [numelOf(input.sizes.slice(0, -1)), input.sizes.at(-1)!]);
         return view(addmm(bias, rows, t(weight)), [...input.sizes.slice(0, -1), weight.sizes[0]!]);
       }
