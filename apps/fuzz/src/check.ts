@@ -1,12 +1,13 @@
 /**
  * @file Running a program eagerly and compiled, and what differs.
  */
-import { compile, compiledFunctionOf, config, reset } from '@tessera/compile';
+import { compile, compiledFunctionOf, config } from '@tessera/compile';
 import { type Tensor, grad, noGrad } from '@tessera/tensor';
 import { compareSeen } from './compare.js';
 import type { TensorModule } from '@tessera/nn';
 import type { Dice } from './dice.js';
 import { MOST_TOLD, OUT_OF_RANGE, isTold, nameOf } from './error-names.js';
+import { type Found, firstMismatch, inWords } from './first-mismatch.js';
 import { growth, hasHistory } from './flat-memory.js';
 import { INDICES } from './indices.js';
 import { meanwhile } from './meanwhile.js';
@@ -15,16 +16,12 @@ import { type Seen, observe } from './observe.js';
 import type { BackwardKind, CallSpec, Program } from './program.js';
 import { type ProgramFunction, packArguments, programFunction } from './program-function.js';
 import { Tolerance } from './spread.js';
-import { watchUnhandled } from './unhandled.js';
 import { World } from './world.js';
 import { leafOf } from './leaf-of.js';
 
 /** A program whose compiled run differs from the eager one. */
-export interface Mismatch {
+export interface Mismatch extends Found {
   readonly program: Program;
-  readonly backend: string;
-  /** What differs, and where. */
-  readonly text: string;
 }
 
 /** How many errors of kernels one call may leave for the reads after it. */
@@ -300,9 +297,7 @@ async function runCalls(
     const found = await tolerance.difference(i, got);
     if (found !== null) {
       if (mayDiffer(program, compiled, want[i]!, got)) return null;
-      // What was thrown says more than what differs because of it.
-      const thrown = got.find((seen) => seen.kind === 'value' && isTold(String(seen.value)));
-      return thrown?.kind === 'value' ? `call ${i}: ${String(thrown.value)}` : found;
+      return inWords(i, found, got);
     }
   }
   return null;
@@ -315,16 +310,7 @@ export function checkProgram(
 ): Promise<Mismatch | null> {
   return config.patch({ 'eager.kernels': 'reference' }, async () => {
     const want = await runEager(program);
-    for (const backend of backends) {
-      try {
-        const run = await watchUnhandled(() => runCompiled(program, backend, want));
-        const behind = run.unhandled === null ? null : `nobody caught: ${nameOf(run.unhandled)}`;
-        const text = run.result ?? behind;
-        if (text !== null) return { program, backend, text };
-      } finally {
-        reset();
-      }
-    }
-    return null;
+    const found = await firstMismatch(backends, (backend) => runCompiled(program, backend, want));
+    return found && { program, ...found };
   });
 }

@@ -15,21 +15,15 @@ import {
   bodiesOf,
   withBodies,
 } from './program.js';
+import { replaced, withoutRuns } from './shorter-list.js';
 import { type TrainingMismatch, checkTraining, trainingRuns } from './training/check.js';
 import { smallerTraining } from './training/code.js';
 
 /** Shorter versions of a list of statements, big steps first. */
 function* shorterBodies(body: readonly Stmt[]): Generator<readonly Stmt[]> {
-  for (let size = body.length >> 1; size >= 1; size >>= 1) {
-    for (let at = 0; at + size <= body.length; at += size)
-      yield [...body.slice(0, at), ...body.slice(at + size)];
-  }
+  yield* withoutRuns(body);
   for (const [i, stmt] of body.entries()) {
-    const put = (...stmts: readonly Stmt[]): readonly Stmt[] => [
-      ...body.slice(0, i),
-      ...stmts,
-      ...body.slice(i + 1),
-    ];
+    const put = (...stmts: readonly Stmt[]): readonly Stmt[] => replaced(body, i, stmts);
     const bodies = bodiesOf(stmt);
     for (const inner of bodies) if (inner.length > 0) yield put(...inner);
     for (const [b, inner] of bodies.entries()) {
@@ -47,9 +41,9 @@ function* shorterBodies(body: readonly Stmt[]): Generator<readonly Stmt[]> {
     }
     // An op whose result is replaced by what it was called on.
     if (stmt.do === 'op' && stmt.on !== null && stmt.rebind !== true)
-      yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.on);
+      yield renameIn(put(), stmt.out, stmt.on);
     if ('out' in stmt && stmt.do !== 'op' && 'of' in stmt && stmt.do !== 'item')
-      yield renameIn([...body.slice(0, i), ...body.slice(i + 1)], stmt.out, stmt.of);
+      yield renameIn(put(), stmt.out, stmt.of);
     if (stmt.do === 'op') {
       for (const [j, arg] of stmt.args.entries()) {
         if (arg !== null && typeof arg === 'object' && 'n' in arg)

@@ -1,6 +1,7 @@
 /**
  * @file A program that differs as a TypeScript file of its own, which runs it and prints what differs.
  */
+import { printComparison } from './print-comparison.js';
 import type { Mismatch } from './check.js';
 import { INDEX_TEXT } from './indices.js';
 import { LIBRARY_TEXT } from './library.js';
@@ -219,10 +220,6 @@ export function printProgram(mismatch: Mismatch): string {
         : [`{ ${args.join(', ')} }: Record<string, T.Tensor>`];
   if (program.storeIsArgument) params.push('store: Store');
   const captured = Object.entries(program.captured);
-  const options = [
-    `backend: '${backend}'`,
-    ...(program.dynamic === null ? [] : [`dynamic: ${program.dynamic}`]),
-  ];
   const inner = [
     'interface Store { count: number; last: T.Tensor | null; list: T.Tensor[]; map: Map<string, T.Tensor> }',
     'const store: Store = { count: 0, last: null, list: [], map: new Map() };',
@@ -258,14 +255,11 @@ export function printProgram(mismatch: Mismatch): string {
     ...header(mismatch),
     ...inner.map((line) => `  ${line}`),
     '}',
-    '',
-    ...(JSON.stringify(program).includes('"wgpu"') ? ['await initWebGpu();'] : []),
-    "await config.patch({ 'eager.kernels': 'reference' }, async () => {",
-    '  const want = await play((fn) => fn);',
-    `  const got = await play((fn) => compile(fn, { ${options.join(', ')} }));`,
-    '  const different = want.flatMap((line, i) => (line === got[i] ? [] : [`${got[i]}\\n  instead of\\n${line}`]));',
-    "  console.log(different.join('\\n') || 'no difference');",
-    '});',
-    '',
+    ...printComparison({
+      backend,
+      dynamic: program.dynamic,
+      usesGpu: JSON.stringify(program).includes('"wgpu"'),
+      alone: '(fn) => fn',
+    }),
   ].join('\n');
 }

@@ -1,27 +1,25 @@
 /**
  * @file Running a training loop eagerly and compiled, and what differs.
  */
-import { compile, config, reset } from '@tessera/compile';
+import { compile, config } from '@tessera/compile';
 import * as nn from '@tessera/nn';
 import * as F from '@tessera/nn/functional';
 import { isTesseraError } from '@tessera/shared';
 import * as T from '@tessera/tensor';
 import type { Dice } from '../dice.js';
 import { MOST_TOLD, isTold, nameOf } from '../error-names.js';
+import { type Found, firstMismatch, inWords } from '../first-mismatch.js';
 import { Stop } from '../interpret.js';
 import { withNoise } from '../noise.js';
 import type { Seen } from '../observe.js';
 import { type Run, Tolerance } from '../spread.js';
-import { watchUnhandled } from '../unhandled.js';
 import { type TrainingProgram, linesOf } from './code.js';
 import { type Watched, observeTraining } from './observe.js';
 import { GIVEN, preludeFor } from './prelude.js';
 
 /** A training loop whose compiled run differs from the eager one. */
-export interface TrainingMismatch {
+export interface TrainingMismatch extends Found {
   readonly program: TrainingProgram;
-  readonly backend: string;
-  readonly text: string;
 }
 
 type AnyFunction = (...args: never[]) => unknown;
@@ -192,9 +190,7 @@ async function runCompiled(
 async function firstDifference(seen: Run, tolerance: Tolerance): Promise<string | null> {
   for (const [i, got] of seen.entries()) {
     const found = await tolerance.difference(i, got);
-    if (found === null) continue;
-    const thrown = got.find((each) => each.kind === 'value' && isTold(String(each.value)));
-    return thrown?.kind === 'value' ? `call ${i}: ${String(thrown.value)}` : found;
+    if (found !== null) return inWords(i, found, got);
   }
   return null;
 }
@@ -206,16 +202,7 @@ export function checkTraining(
 ): Promise<TrainingMismatch | null> {
   return config.patch({ 'eager.kernels': 'reference' }, async () => {
     const { seen: want } = await play(program, alone, null);
-    for (const backend of backends) {
-      try {
-        const run = await watchUnhandled(() => runCompiled(program, backend, want));
-        const behind = run.unhandled === null ? null : `nobody caught: ${nameOf(run.unhandled)}`;
-        const text = run.result ?? behind;
-        if (text !== null) return { program, backend, text };
-      } finally {
-        reset();
-      }
-    }
-    return null;
+    const found = await firstMismatch(backends, (backend) => runCompiled(program, backend, want));
+    return found && { program, ...found };
   });
 }

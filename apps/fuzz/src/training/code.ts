@@ -2,6 +2,7 @@
  * @file Training programs as data: lines of JavaScript in blocks, which run as they stand, are printed as they stand, and are
  * taken away one by one.
  */
+import { replaced, withoutRuns } from '../shorter-list.js';
 import type { FuzzDevice } from '../devices.js';
 
 /** A whole statement, or one with statements inside. */
@@ -61,15 +62,9 @@ function* shorterLines(line: string): Generator<string> {
 
 /** Shorter versions of code, big steps first. */
 export function* shorterCode(code: readonly Code[]): Generator<readonly Code[]> {
-  for (let size = code.length >> 1; size >= 1; size >>= 1)
-    for (let at = 0; at + size <= code.length; at += size)
-      yield [...code.slice(0, at), ...code.slice(at + size)];
+  yield* withoutRuns(code);
   for (const [i, part] of code.entries()) {
-    const put = (...by: readonly Code[]): readonly Code[] => [
-      ...code.slice(0, i),
-      ...by,
-      ...code.slice(i + 1),
-    ];
+    const put = (...by: readonly Code[]): readonly Code[] => replaced(code, i, by);
     if (typeof part === 'string') {
       for (const line of shorterLines(part)) yield put(line);
       continue;

@@ -1,6 +1,7 @@
 /**
  * @file A training loop that differs as a TypeScript file of its own, which runs it and prints what differs.
  */
+import { printComparison } from '../print-comparison.js';
 import type { TrainingMismatch } from './check.js';
 import { linesOf } from './code.js';
 import { preludeFor } from './prelude.js';
@@ -44,10 +45,6 @@ const LOOK = [
 
 /** The file's text. */
 export function printTraining({ program, backend, text }: TrainingMismatch): string {
-  const options = [
-    `backend: '${backend}'`,
-    ...(program.dynamic === null ? [] : [`dynamic: ${program.dynamic}`]),
-  ];
   const setup = linesOf(program.setup);
   const calls = program.calls.flatMap((code, i) => [
     `await turn(async () => { // call ${i}`,
@@ -95,14 +92,11 @@ export function printTraining({ program, backend, text }: TrainingMismatch): str
     'async function play(wrap) {',
     ...inner.map((line) => `  ${line}`),
     '}',
-    '',
-    ...(program.device === 'wgpu' ? ['await initWebGpu();'] : []),
-    "await config.patch({ 'eager.kernels': 'reference' }, async () => {",
-    '  const want = await play((fn) => (fn instanceof nn.Module ? (x) => fn.call(x) : fn));',
-    `  const got = await play((fn) => compile(fn, { ${options.join(', ')} }));`,
-    '  const different = want.flatMap((line, i) => (line === got[i] ? [] : [`${got[i]}\\n  instead of\\n${line}`]));',
-    "  console.log(different.join('\\n') || 'no difference');",
-    '});',
-    '',
+    ...printComparison({
+      backend,
+      dynamic: program.dynamic,
+      usesGpu: program.device === 'wgpu',
+      alone: '(fn) => (fn instanceof nn.Module ? (x) => fn.call(x) : fn)',
+    }),
   ].join('\n');
 }

@@ -26,7 +26,8 @@ export function runComposite(
   decompose: (args: NamedArgs) => unknown,
 ): unknown {
   const run = (): unknown => decompose(op.bind(args));
-  if (op.isCustom || !isUnobserved()) return run();
+  // What gives views makes at most the memory of its result.
+  if (op.isCustom || op.schema.isView || !isUnobserved()) return run();
   const scope = new LibraryScope();
   const result = withScope(scope, run);
   handOver([result, args], scope);
