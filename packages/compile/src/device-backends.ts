@@ -2,7 +2,7 @@
  * @file Kernel backends by device: what `inductor` compiles with, and what eager ops run through.
  */
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
-import { EagerProvider, type KernelBackend, splitSteps } from '@tessera/inductor-core';
+import { EagerProvider, type KernelBackend, deviceSteps, wholeSteps } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, oneOf, option } from '@tessera/shared';
 import { registerKernelProvider } from '@tessera/tensor/internal';
 
@@ -16,12 +16,12 @@ export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {
 });
 
 const backends = new Map<string, KernelBackend>();
-/** How a graph over several devices is compiled. Programs of one device do not have it. */
-let split: typeof splitSteps | null = null;
+/** How graphs are compiled: programs that have the CPU only need not know how to split them. */
+let graphSteps: typeof deviceSteps = wholeSteps;
 
 /** Makes a kernel backend the one of its device, for compiled functions and eager ops. */
 export function registerKernelBackend(backend: KernelBackend): void {
-  split = splitSteps;
+  graphSteps = deviceSteps;
   addKernelBackend(backend);
 }
 
@@ -60,7 +60,7 @@ export function kernelBackend(device: string): KernelBackend {
 }
 
 /** How a graph over these devices is compiled. @throws device-unavailable when one has no kernel backend */
-export function severalDevices(devices: Iterable<string>): typeof splitSteps {
+export function stepsOver(devices: Iterable<string>): typeof deviceSteps {
   for (const device of devices) kernelBackend(device);
-  return split!;
+  return graphSteps;
 }

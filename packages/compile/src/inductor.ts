@@ -27,7 +27,6 @@ import {
   SizeFamilies,
   devicesOf,
   executableSteps,
-  wholeSteps,
 } from '@tessera/inductor-core';
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
 import { isModuleState } from '@tessera/nn';
@@ -45,8 +44,8 @@ import {
 import { type Steps, atOnce, counters, inScope, reportKernels, stageOf } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
-import { kernelBackend, severalDevices } from './device-backends.js';
-import { checkNative } from './native-wrapper.js';
+import { kernelBackend, stepsOver } from './device-backends.js';
+import { callsKernels, checkNative } from './native-wrapper.js';
 import { compilationRecorder, showCompilation } from './observe-compilations.js';
 
 /** Compiles a functional graph: the inner part of `compileFx`. */
@@ -64,7 +63,7 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
   if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
     return runEagerly(module);
   yield;
-  return yield* (devices.size > 1 ? severalDevices(devices) : wholeSteps)(module, partSteps);
+  return yield* stepsOver(devices)(module, partSteps, callsKernels);
 });
 
 /** A compiler that makes pauses when it is asked to. */

@@ -2,15 +2,20 @@
  * @file `config.nativeWrapper`: compiled plans must run without JavaScript between their kernels.
  *
  * Plans run that way by themselves (one call into WebAssembly on `cpu`, one command buffer on `wgpu`)
- * unless an operator falls back to its reference kernel, which is JavaScript. With the option on, such a
- * plan is an error that names the operators instead of a slower run.
+ * unless an operator falls back to its reference kernel, which is JavaScript, or on `wgpu` has a kernel of the
+ * program's only. With the option on, that is an error that names the operators instead of a slower run.
  */
-import type { CompiledGraph } from '@tessera/inductor-core';
+import type { CallsKernels, CompiledGraph } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, option } from '@tessera/shared';
+import { kernelBackend } from './device-backends.js';
 
 const config = defineConfig('', {
   nativeWrapper: option(false, 'refuse plans that need JavaScript between their kernels'),
 });
+
+/** Where plans cannot call kernels, these run between two plans; with the option on they are missing. */
+export const callsKernels: CallsKernels = (device) =>
+  config.nativeWrapper || kernelBackend(device).capabilities.extern;
 
 /** Checks the plan of a graph if the option is on. @throws kernel-missing */
 export function checkNative(graph: Pick<CompiledGraph, 'plan'>): void {

@@ -275,11 +275,12 @@ export {
 } from './compile-to-executable.js';
 export {
   compileDevices,
-  splitSteps,
+  deviceSteps,
   wholeSteps,
   type CompiledParts,
   type CompilePart,
 } from './devices/compile-devices.js';
+export { type CallsKernels } from './devices/host-node.js';
 export { devicesOf } from './devices/node-device.js';
 export {
   type DeviceStep,

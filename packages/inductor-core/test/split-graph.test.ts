@@ -23,7 +23,7 @@ function steps(module: GraphModule): string {
   expect(module.print()).toBe(before);
   for (const { module: part } of list) lintGraph(part.graph, part);
   const texts = list.map(({ kind, device, reads, fills, frees, module: part }) => {
-    const what = kind === 'transfer' ? kind : `${kind} on ${device}`;
+    const what = kind === 'host' ? kind : `${kind} on ${device}`;
     const freed = frees.length > 0 ? `, frees ${frees.join(' ')}` : '';
     return `${what}: ${reads.join(' ')} -> ${fills.join(' ')}${freed}\n${part.print({ name: 'step' })}`;
   });
@@ -73,7 +73,7 @@ describe('splitGraph', () => {
         const sum = aten.sum.dim_IntList(exp, null, false, null); // f32[]
         return [sum];
       }
-      transfer: 2 -> 3, frees 2
+      host: 2 -> 3, frees 2
       export function step(sum: Tensor /* f32[] */) {
         const _to_copy = aten._to_copy.default(sum, null, null, "gpu", null, false, null); // gpu:f32[]
         return [_to_copy];
@@ -91,7 +91,7 @@ describe('splitGraph', () => {
     const g = new TwoDevices();
     const row = g.move(g.op('select.int', g.op('t', g.a), 0, 1), 'gpu');
     expect(steps(g.done(g.op('sum.dim_IntList', g.b, null), row))).toMatchInlineSnapshot(`
-      "transfer: 0 -> 2
+      "host: 0 -> 2
       export function step(x0: Tensor /* f32[2, 3] */) {
         const t = aten.t.default(x0); // f32[3, 2] strides [1, 3]
         const select = aten.select.int(t, 0, 1); // f32[2] strides [3]
@@ -119,7 +119,7 @@ describe('splitGraph', () => {
         const mm = aten.mm.default(t, x0); // f32[3, 3]
         return [exp, mm];
       }
-      transfer: 2 -> 4, frees 2
+      host: 2 -> 4, frees 2
       export function step(exp: Tensor /* f32[2, 3] */) {
         const t = aten.t.default(exp); // f32[3, 2] strides [1, 3]
         const _to_copy = aten._to_copy.default(t, null, null, "gpu", null, false, null); // gpu:f32[3, 2] strides [1, 3]
@@ -137,7 +137,7 @@ describe('splitGraph', () => {
     g.mutate(g.a, updated);
     g.mutate(g.b, g.op('add.Tensor', old, moved));
     expect(steps(g.done())).toMatchInlineSnapshot(`
-      "transfer: 0 -> 2
+      "host: 0 -> 2
       export function step(x0: Tensor /* f32[2, 3] */) {
         const _to_copy = aten._to_copy.default(x0, null, null, "gpu", null, false, null); // gpu:f32[2, 3]
         return [_to_copy];
@@ -148,7 +148,7 @@ describe('splitGraph', () => {
         const copy_ = aten.copy_.default(x0, add, false); // f32[2, 3]
         return [add];
       }
-      transfer: 3 -> 4, frees 3
+      host: 3 -> 4, frees 3
       export function step(add: Tensor /* f32[2, 3] */) {
         const _to_copy_1 = aten._to_copy.default(add, null, null, "gpu", null, false, null); // gpu:f32[2, 3]
         return [_to_copy_1];
@@ -180,7 +180,7 @@ describe('splitGraph', () => {
         const rand_1 = aten.rand.default([2, 3], "float32", null, "cpu", null); // f32[2, 3]
         return [rand_1];
       }
-      transfer: 3 -> 4, frees 3
+      host: 3 -> 4, frees 3
       export function step(rand_1: Tensor /* f32[2, 3] */) {
         const _to_copy = aten._to_copy.default(rand_1, null, null, "gpu", null, false, null); // gpu:f32[2, 3]
         return [_to_copy];
@@ -215,7 +215,7 @@ describe('splitGraph', () => {
     const view = g.op('t', g.a);
     g.mutate(g.a, update);
     expect(steps(g.done(g.a, view, moved, moved, g.b))).toMatchInlineSnapshot(`
-      "transfer: 0 -> 2
+      "host: 0 -> 2
       export function step(x0: Tensor /* f32[2, 3] */) {
         const _to_copy = aten._to_copy.default(x0, null, null, "gpu", null, false, null); // gpu:f32[2, 3]
         return [_to_copy];
@@ -270,7 +270,7 @@ describe('splitGraph', () => {
     const onNpu = g.op('add.Tensor', third, g.move(g.op('exp', g.a), 'npu'));
     const list = splitGraph(g.done(onNpu, onGpu)).steps;
     const order = list.map(({ kind, device }) => device ?? kind);
-    expect(order).toEqual(['transfer', 'gpu', 'cpu', 'transfer', 'npu']);
+    expect(order).toEqual(['host', 'gpu', 'cpu', 'host', 'npu']);
   });
 
   it('refuses operands on two devices, and copies that would have to wait', () => {

@@ -1,13 +1,16 @@
 /**
  * @file `compileDevices`: a graph over any devices → a function on tensors.
  *
- * A graph of one device is one plan. Others are split (`splitGraph`): every subgraph is a plan of its own for the
- * backend of its device, and the steps run in order, with the copies between devices made by the host.
+ * A graph of one device is one plan. Others, and those with kernels of the program's that its plan cannot call, are
+ * split (`splitGraph`): every subgraph is a plan of its own for the backend of its device, and the steps run in order,
+ * with the copies between devices and the calls of kernels made by the host.
  */
-import type { GraphModule } from '@tessera/graph';
+import { type GraphModule, type Node, getItem, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
-import { type DeviceType, type Tensor } from '@tessera/tensor';
+import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
+import { checkPromise, emptyFromMeta, sameNumbers } from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../compile-to-executable.js';
+import { type CallsKernels, isHostNode } from './host-node.js';
 import { devicesOf } from './node-device.js';
 import { type DeviceStep, splitGraph } from './split-graph.js';
 
@@ -36,22 +39,28 @@ export interface CompiledParts {
  *
  * @throws device-mismatch, data-async-only, aot-unsupported, and what `compile` throws
  */
-export function compileDevices(module: GraphModule, compile: CompilePart): CompiledParts {
+export function compileDevices(
+  module: GraphModule,
+  compile: CompilePart,
+  callsKernels?: CallsKernels,
+): CompiledParts {
   const steps: CompilePart<Steps<CompiledGraph>> = function* (...part) {
     yield;
     return compile(...part);
   };
-  return atOnce(deviceSteps(module, steps));
+  return atOnce(deviceSteps(module, steps, callsKernels));
 }
 
 /** `compileDevices` with the pauses of the parts. */
 export function* deviceSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
+  callsKernels: CallsKernels = () => true,
 ): Steps<CompiledParts> {
-  const devices = devicesOf(module);
   yield;
-  return yield* (devices.size > 1 ? splitSteps : wholeSteps)(module, compile);
+  const isSplit =
+    devicesOf(module).size > 1 || module.graph.nodes.some((node) => isHostNode(node, callsKernels));
+  return yield* (isSplit ? splitSteps : wholeSteps)(module, compile, callsKernels);
 }
 
 /** Compiles a graph of one device as a whole. */
@@ -67,12 +76,13 @@ export function* wholeSteps(
   return Object.assign(call, { parts: [whole], isFresh, forSizes, dispose });
 }
 
-/** Compiles a graph of several devices part by part. */
-export function* splitSteps(
+/** Compiles a graph part by part. */
+function* splitSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
+  callsKernels: CallsKernels,
 ): Steps<CompiledParts> {
-  const { steps, slots, results } = splitGraph(module);
+  const { steps, slots, results } = splitGraph(module, callsKernels);
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());
   const load = function* (step: DeviceStep): Steps<Loaded> {
@@ -110,7 +120,22 @@ interface Loaded extends DeviceStep {
   readonly run: (inputs: readonly unknown[]) => readonly unknown[];
 }
 
-/** Runs a graph of copies operator by operator. */
+/** Runs what the host does, operator by operator. */
 function hostStep({ module }: DeviceStep): Loaded['run'] {
-  return (inputs) => module.forward(...inputs) as readonly unknown[];
+  const { results } = module.graph;
+  return (inputs) => {
+    const made = module.forward(...inputs) as readonly Tensor[];
+    return made.map((tensor, i) => owned(tensor, results[i] as Node, inputs));
+  };
+}
+
+/** A result in the layout that the graph says, and in memory of its own: a kernel may return what it was given. */
+function owned(tensor: Tensor, node: Node, inputs: readonly unknown[]): Tensor {
+  const { target } = node.target === getItem ? node.input() : node;
+  const expected = tensorVal(node)!;
+  if (typeof target === 'object')
+    checkPromise(`The kernel of ${target.qualifiedName}`, tensor, expected);
+  const isGiven = inputs.some((input) => isTensor(input) && input.storage === tensor.storage);
+  if (!isGiven && sameNumbers(tensor.strides, expected.strides)) return tensor;
+  return emptyFromMeta(expected).copy_(tensor);
 }

@@ -2,7 +2,7 @@
  * @file Where a node of a functional graph runs.
  *
  * A node runs on the device of its results. Only a transfer, `aten::_to_copy` to another device, has operands
- * elsewhere; it is no kernel of either device but a step of the host between them.
+ * elsewhere; it is no kernel of either device but a step of the host between them (`isHostNode`).
  */
 import type { DeviceType } from '@tessera/tensor';
 import { type GraphModule, type Node, isTransfer, tensorVals } from '@tessera/graph';

@@ -3,19 +3,20 @@
  *
  * A topological order is built run by run. A run takes every node of its device that can run, and what becomes
  * possible by that, until nothing is left; then the next device has its turn. For two devices no order has
- * fewer runs, if both are tried as the first. Transfers wait for nothing but their operand, so they are made
+ * fewer runs, if both are tried as the first. What the host does waits for nothing but its operands, so it is done
  * whenever a run ends.
  */
 import { type DeviceType } from '@tessera/tensor';
-import { type Graph, type Node, graphError, isTransfer } from '@tessera/graph';
+import { type Graph, type Node, graphError } from '@tessera/graph';
 import { orderedBefore } from './execution-order.js';
 import { isFree } from './free-node.js';
+import { type CallsKernels, isHostNode } from './host-node.js';
 import { deviceOf } from './node-device.js';
 
-/** Nodes that run together: of one device, or transfers. In the order of the graph. */
+/** Nodes that run together: of one device, or by the host. In the order of the graph. */
 export interface Run {
-  readonly kind: 'subgraph' | 'transfer';
-  /** Where its results are; transfers may lead to several devices and have null. */
+  readonly kind: 'subgraph' | 'host';
+  /** Where its results are; null for the host, which may have to do with several devices. */
   readonly device: DeviceType | null;
   readonly nodes: readonly Node[];
 }
@@ -23,7 +24,7 @@ export interface Run {
 /** What is the same for all orders. */
 interface Facts {
   readonly nodes: readonly Node[];
-  /** Device, or null for a transfer. */
+  /** Device, or null for the host. */
   readonly place: ReadonlyMap<Node, DeviceType | null>;
   readonly after: ReadonlyMap<Node, readonly Node[]>;
   readonly waitsFor: ReadonlyMap<Node, number>;
@@ -31,8 +32,8 @@ interface Facts {
 }
 
 /** Runs in an order in which they can run. @throws device-mismatch, data-async-only */
-export function scheduleDevices(graph: Graph): readonly Run[] {
-  const facts = factsOf(graph);
+export function scheduleDevices(graph: Graph, callsKernels: CallsKernels): readonly Run[] {
+  const facts = factsOf(graph, callsKernels);
   const devices = new Set([...facts.place.values()].filter((place) => place !== null));
   let best: readonly Run[] = [];
   for (const first of devices) {
@@ -42,7 +43,7 @@ export function scheduleDevices(graph: Graph): readonly Run[] {
   return devices.size > 0 ? best : runsFrom(null, [], facts);
 }
 
-function factsOf(graph: Graph): Facts {
+function factsOf(graph: Graph, callsKernels: CallsKernels): Facts {
   const nodes = graph.nodes.filter((node) => node.op === 'call_function' && !isFree(node));
   for (const node of graph.nodes) {
     if (node.op === 'call_module')
@@ -60,7 +61,7 @@ function factsOf(graph: Graph): Facts {
   const place = new Map(
     nodes.map((node) => {
       const device = deviceOf(node);
-      return [node, isTransfer(node) ? null : device];
+      return [node, isHostNode(node, callsKernels) ? null : device];
     }),
   );
   return { nodes, place, after, waitsFor, position: new Map(nodes.map((node, i) => [node, i])) };
@@ -105,7 +106,7 @@ function runsFrom(first: DeviceType | null, devices: readonly DeviceType[], fact
   const run = (where: DeviceType | null): void => {
     const nodes = take(where);
     if (nodes.length > 0)
-      runs.push({ kind: where === null ? 'transfer' : 'subgraph', device: where, nodes });
+      runs.push({ kind: where === null ? 'host' : 'subgraph', device: where, nodes });
   };
   run(null);
   for (let device = first; device !== null;) {

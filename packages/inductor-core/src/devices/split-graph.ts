@@ -2,21 +2,22 @@
  * @file `splitGraph`: a functional graph over several devices → steps, each a graph of one device.
  *
  * Every value that one step makes and another reads, and every result, has a slot; the inputs have the first ones.
- * A step of kind `transfer` holds the copies to other devices; it is run operator by operator. Views are not
- * handed over: each step makes its own from what they show.
+ * A step of kind `host` holds copies to other devices and calls of the program's kernels (`isHostNode`); it is run
+ * operator by operator. Views are not handed over: each step makes its own from what they show.
  */
 import type { DeviceType } from '@tessera/tensor';
 import { Graph, GraphModule, Node, copyModule, tensorVal, writtenInputs } from '@tessera/graph';
 import { TesseraError } from '@tessera/shared';
 import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
+import type { CallsKernels } from './host-node.js';
 import { isUpdate, ownResults } from './own-results.js';
 import { type Run, scheduleDevices } from './schedule-devices.js';
 
 /** One step: takes the values of some slots and fills others. */
 export interface DeviceStep {
-  readonly kind: 'subgraph' | 'transfer';
-  /** Device of a subgraph; null for transfers. */
+  readonly kind: 'subgraph' | 'host';
+  /** Device of a subgraph; null for the host. */
   readonly device: DeviceType | null;
   readonly module: GraphModule;
   readonly reads: readonly number[];
@@ -38,10 +39,13 @@ export interface SplitGraph {
 }
 
 /** Splits a graph; `module` stays as it is. @throws device-mismatch, data-async-only, aot-unsupported, graph-lint */
-export function splitGraph(module: GraphModule): SplitGraph {
+export function splitGraph(
+  module: GraphModule,
+  callsKernels: CallsKernels = () => true,
+): SplitGraph {
   const copy = copyModule(module);
   ownResults(copy.graph);
-  return new Splitter(copy).run();
+  return new Splitter(copy, callsKernels).run();
 }
 
 class Splitter {
@@ -49,13 +53,16 @@ class Splitter {
   private readonly runOf = new Map<Node, Run>();
   private readonly nodes: readonly Node[];
 
-  constructor(private readonly module: GraphModule) {
+  constructor(
+    private readonly module: GraphModule,
+    private readonly callsKernels: CallsKernels,
+  ) {
     this.nodes = module.graph.nodes;
   }
 
   run(): SplitGraph {
     const { graph } = this.module;
-    const runs = scheduleDevices(graph);
+    const runs = scheduleDevices(graph, this.callsKernels);
     for (const run of runs) for (const node of run.nodes) this.runOf.set(node, run);
     for (const node of graph.placeholders) this.slotOf.set(node, this.slotOf.size);
     const inputs = this.slotOf.size;

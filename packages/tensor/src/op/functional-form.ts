@@ -13,13 +13,24 @@ import type { Tensor } from '../tensor.js';
 import { checkPromise } from './check-promise.js';
 import { type OpOverload, defineOp, findOp, getOp } from './op-overload.js';
 
-/** The functional form of an operator that writes. @throws schema-parse for results that are no tensors */
+/**
+ * The functional form of an operator that writes, with a kernel for each device that the operator has one for now.
+ *
+ * @throws schema-parse for results that are no tensors
+ */
 export function functionalForm(op: OpOverload): OpOverload {
   const { schema } = op;
   const suffix = schema.overload === 'default' ? '' : `_${schema.overload}`;
   const name = `tessera::functional_${schema.namespace}_${schema.name}${suffix}`;
-  const known = findOp(name);
-  if (known !== undefined) return known;
+  const form = findOp(name) ?? defineForm(op, name);
+  for (const device of op.deviceKernels.keys())
+    if (device !== 'cpu' && device !== 'meta')
+      form.deviceKernels.set(device, (...given) => noGrad(() => runOnCopies(op, given)));
+  return form;
+}
+
+function defineForm(op: OpOverload, name: string): OpOverload {
+  const { schema } = op;
   const { text } = schema;
   const args = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')', text.lastIndexOf('->')));
   const positional = (named: Readonly<Record<string, unknown>>): unknown[] =>
