@@ -23,7 +23,7 @@ export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { useBoundedKeys } from '@tessera/inductor-core';
 export { useNarrowWeights, useSelection, useSorting } from '@tessera/inductor-cpu';
-export { useSubgroupMatrices } from '@tessera/inductor-wgsl';
+export { useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
 export { useFreezing } from '@tessera/passes';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
 export { type CompilationObserver, observeCompilations } from './observe-compilations.js';

@@ -45,7 +45,7 @@ import { type Steps, atOnce, counters, inScope, reportKernels, stageOf } from '@
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
 import { kernelBackend, stepsOver } from './device-backends.js';
-import { callsKernels, checkNative } from './native-wrapper.js';
+import { betweenPlans, checkNative } from './native-wrapper.js';
 import { compilationRecorder, showCompilation } from './observe-compilations.js';
 
 /** Compiles a functional graph: the inner part of `compileFx`. */
@@ -63,7 +63,7 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
   if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
     return runEagerly(module);
   yield;
-  return yield* stepsOver(devices)(module, partSteps, callsKernels);
+  return yield* stepsOver(devices)(module, partSteps, betweenPlans);
 });
 
 /** A compiler that makes pauses when it is asked to. */

@@ -5,7 +5,7 @@
  * unless an operator falls back to its reference kernel, which is JavaScript, or on `wgpu` has a kernel of the
  * program's only. With the option on, that is an error that names the operators instead of a slower run.
  */
-import type { CallsKernels, CompiledGraph } from '@tessera/inductor-core';
+import { type BetweenPlans, type CompiledGraph, isBetweenPlans } from '@tessera/inductor-core';
 import { TesseraError, defineConfig, option } from '@tessera/shared';
 import { kernelBackend } from './device-backends.js';
 
@@ -13,9 +13,9 @@ const config = defineConfig('', {
   nativeWrapper: option(false, 'refuse plans that need JavaScript between their kernels'),
 });
 
-/** Where plans cannot call kernels, these run between two plans; with the option on they are missing. */
-export const callsKernels: CallsKernels = (device) =>
-  config.nativeWrapper || kernelBackend(device).capabilities.extern;
+/** What runs between two plans; with the option on, nothing does, and operators without other code are missing. */
+export const betweenPlans: BetweenPlans = (op, device) =>
+  !config.nativeWrapper && isBetweenPlans(kernelBackend(device), op);
 
 /** Checks the plan of a graph if the option is on. @throws kernel-missing */
 export function checkNative(graph: Pick<CompiledGraph, 'plan'>): void {

@@ -9,7 +9,7 @@ import {
   useSorting,
   useWebAssemblyText,
 } from '@tessera/inductor-cpu';
-import { useSubgroupMatrices } from '@tessera/inductor-wgsl';
+import { useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
@@ -21,5 +21,6 @@ useSorting();
 useWebAssemblyText();
 useFreezing();
 useSubgroupMatrices();
+useLinearAlgebra();
 
 export * from './index.js';

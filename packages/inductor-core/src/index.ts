@@ -280,7 +280,7 @@ export {
   type CompiledParts,
   type CompilePart,
 } from './devices/compile-devices.js';
-export { type CallsKernels } from './devices/host-node.js';
+export { type BetweenPlans, isBetweenPlans } from './devices/host-node.js';
 export { devicesOf } from './devices/node-device.js';
 export {
   type DeviceStep,

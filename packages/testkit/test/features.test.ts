@@ -73,6 +73,7 @@ const SIGNS: Readonly<Record<Mark, string>> = {
   yes: '✓',
   parts: '=',
   reference: 'ref',
+  alone: 'own',
   break: 'break',
   none: '–',
   no: '✗',
@@ -92,7 +93,7 @@ function share(supports: readonly Support[], column: (typeof COLUMNS)[number]): 
   const own = supports
     .map((support) => support[column])
     .filter((mark) => mark !== 'parts' && mark !== 'none');
-  const yes = own.filter((mark) => mark === 'yes').length;
+  const yes = own.filter((mark) => mark === 'yes' || mark === 'alone').length;
   if (own.length === 0) return supports.some((support) => support[column] === 'parts') ? '=' : '–';
   return yes === own.length ? 'all' : `${yes} of ${own.length}`;
 }

@@ -2,6 +2,7 @@
  * @file What an operator supports, read from its record and from the compiler's lowerings.
  */
 import { loweredOps } from '@tessera/inductor-core';
+import { ownOperators, useLinearAlgebra } from '@tessera/inductor-wgsl';
 import { type OpOverload, getOp } from '@tessera/tensor';
 
 /** How an operator runs somewhere, or how a gradient passes it. */
@@ -12,6 +13,8 @@ export type Mark =
   | 'parts'
   /** The reference kernel, called from compiled code. */
   | 'reference'
+  /** A program of its own, which runs between two plans. */
+  | 'alone'
   /** Ends the graph and runs eagerly: the shape of its result depends on values. */
   | 'break'
   /** A gradient does not make sense for it. */
@@ -29,6 +32,7 @@ export interface Support {
 }
 
 const lowered = new Set(loweredOps());
+useLinearAlgebra();
 
 function gradient(op: OpOverload): Mark {
   const { vjp, tags = [] } = op.record;
@@ -51,6 +55,7 @@ export function supportOf(overload: OpOverload): Support {
   const runs =
     record.kernel !== undefined || record.produce !== undefined || record.view !== undefined;
   const lowers = lowered.has(op.qualifiedName);
+  const alone = ownOperators.has(op.qualifiedName);
   const breaks = op.hasTag('data-dependent');
   // Changes where a tensor's elements are, not the elements: a graph cannot hold that.
   if (record.layoutOf !== undefined || op.qualifiedName.startsWith('aten::set_.'))
@@ -63,9 +68,9 @@ export function supportOf(overload: OpOverload): Support {
     grad: gradient(op),
     eagerCpu: runs ? 'yes' : 'no',
     // Eager kernels are compiled from the same lowerings.
-    eagerWgpu: needsNoKernel || lowers ? 'yes' : 'no',
+    eagerWgpu: needsNoKernel || lowers || alone ? 'yes' : 'no',
     cpu: lowers ? 'yes' : breaks ? 'break' : 'reference',
-    wgpu: lowers ? 'yes' : 'no',
+    wgpu: lowers ? 'yes' : alone ? 'alone' : 'no',
   };
 }
 

@@ -141,6 +141,8 @@ export interface KernelBackend {
   loadTemplate?(template: PlanTemplate): TemplateExecutable;
   /** Runs a call of an operator that has code of its own there, into `outs`; false if it has none. Eager calls ask first. */
   runOperator?(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean;
+  /** Whether plans leave an operator to `runOperator`, which then runs between two of them. */
+  runsAlone?(op: OpOverload): boolean;
   /** The results of a call whose sizes depend on values, by code that the operator has of its own; null if it has none. */
   produce?(op: OpOverload, args: readonly unknown[]): Tensor | Tensor[] | null;
   /**

@@ -10,7 +10,7 @@ import { type Steps, atOnce } from '@tessera/shared';
 import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import { checkPromise, emptyFromMeta, sameNumbers } from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../compile-to-executable.js';
-import { type CallsKernels, isHostNode } from './host-node.js';
+import { type BetweenPlans, isHostNode } from './host-node.js';
 import { devicesOf } from './node-device.js';
 import { type DeviceStep, splitGraph } from './split-graph.js';
 
@@ -42,25 +42,25 @@ export interface CompiledParts {
 export function compileDevices(
   module: GraphModule,
   compile: CompilePart,
-  callsKernels?: CallsKernels,
+  betweenPlans?: BetweenPlans,
 ): CompiledParts {
   const steps: CompilePart<Steps<CompiledGraph>> = function* (...part) {
     yield;
     return compile(...part);
   };
-  return atOnce(deviceSteps(module, steps, callsKernels));
+  return atOnce(deviceSteps(module, steps, betweenPlans));
 }
 
 /** `compileDevices` with the pauses of the parts. */
 export function* deviceSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
-  callsKernels: CallsKernels = () => true,
+  betweenPlans: BetweenPlans = () => false,
 ): Steps<CompiledParts> {
   yield;
   const isSplit =
-    devicesOf(module).size > 1 || module.graph.nodes.some((node) => isHostNode(node, callsKernels));
-  return yield* (isSplit ? splitSteps : wholeSteps)(module, compile, callsKernels);
+    devicesOf(module).size > 1 || module.graph.nodes.some((node) => isHostNode(node, betweenPlans));
+  return yield* (isSplit ? splitSteps : wholeSteps)(module, compile, betweenPlans);
 }
 
 /** Compiles a graph of one device as a whole. */
@@ -80,9 +80,9 @@ export function* wholeSteps(
 function* splitSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
-  callsKernels: CallsKernels,
+  betweenPlans: BetweenPlans,
 ): Steps<CompiledParts> {
-  const { steps, slots, results } = splitGraph(module, callsKernels);
+  const { steps, slots, results } = splitGraph(module, betweenPlans);
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());
   const load = function* (step: DeviceStep): Steps<Loaded> {

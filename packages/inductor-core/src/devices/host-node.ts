@@ -1,29 +1,30 @@
 /**
- * @file Nodes that the host runs between two plans: copies to another device, and operators that only a kernel of the
- * program's computes, on a device whose plans hold nothing but compiled code.
+ * @file Nodes that the host runs between two plans: copies to another device, and operators that are no part of a plan.
  */
 import { type Node, getItem, isTransfer } from '@tessera/graph';
-import type { DeviceType } from '@tessera/tensor';
+import type { DeviceType, OpOverload } from '@tessera/tensor';
+import type { KernelBackend } from '../backend/kernel-backend.js';
 import { findLowering } from '../lower/find-lowering.js';
 import { deviceOf } from './node-device.js';
 
-/** Whether plans of a device call kernels themselves: `capabilities.extern` of its backend. */
-export type CallsKernels = (device: DeviceType) => boolean;
+/** Whether an operator runs between the plans of a device. */
+export type BetweenPlans = (op: OpOverload, device: DeviceType) => boolean;
 
-/** See the file header. An item of a list is where the list is. */
-export function isHostNode(node: Node, callsKernels: CallsKernels): boolean {
-  const { target } = node;
-  if (target === getItem) return isHostNode(node.input(), callsKernels);
-  return isTransfer(node) || isKernelCall(node, callsKernels);
+/** `BetweenPlans` of a backend: what it runs alone, and what only a kernel of the program's computes if its plans cannot call that. */
+export function isBetweenPlans(backend: KernelBackend, op: OpOverload): boolean {
+  if (backend.runsAlone?.(op) === true) return true;
+  const { capabilities, device } = backend;
+  return (
+    !capabilities.extern &&
+    op.deviceKernels.has(device) &&
+    findLowering(op.qualifiedName) === undefined
+  );
 }
 
-function isKernelCall(node: Node, callsKernels: CallsKernels): boolean {
+/** See the file header. An item of a list is where the list is. */
+export function isHostNode(node: Node, betweenPlans: BetweenPlans): boolean {
   const { target } = node;
-  if (typeof target !== 'object' || target.deviceKernels.size === 0) return false;
-  const device = deviceOf(node);
-  return (
-    target.deviceKernels.has(device) &&
-    !callsKernels(device) &&
-    findLowering(target.qualifiedName) === undefined
-  );
+  if (target === getItem) return isHostNode(node.input(), betweenPlans);
+  if (typeof target !== 'object') return false;
+  return isTransfer(node) || betweenPlans(target, deviceOf(node));
 }

@@ -10,7 +10,7 @@ import { type DeviceType } from '@tessera/tensor';
 import { type Graph, type Node, graphError } from '@tessera/graph';
 import { orderedBefore } from './execution-order.js';
 import { isFree } from './free-node.js';
-import { type CallsKernels, isHostNode } from './host-node.js';
+import { type BetweenPlans, isHostNode } from './host-node.js';
 import { deviceOf } from './node-device.js';
 
 /** Nodes that run together: of one device, or by the host. In the order of the graph. */
@@ -32,8 +32,8 @@ interface Facts {
 }
 
 /** Runs in an order in which they can run. @throws device-mismatch, data-async-only */
-export function scheduleDevices(graph: Graph, callsKernels: CallsKernels): readonly Run[] {
-  const facts = factsOf(graph, callsKernels);
+export function scheduleDevices(graph: Graph, betweenPlans: BetweenPlans): readonly Run[] {
+  const facts = factsOf(graph, betweenPlans);
   const devices = new Set([...facts.place.values()].filter((place) => place !== null));
   let best: readonly Run[] = [];
   for (const first of devices) {
@@ -43,7 +43,7 @@ export function scheduleDevices(graph: Graph, callsKernels: CallsKernels): reado
   return devices.size > 0 ? best : runsFrom(null, [], facts);
 }
 
-function factsOf(graph: Graph, callsKernels: CallsKernels): Facts {
+function factsOf(graph: Graph, betweenPlans: BetweenPlans): Facts {
   const nodes = graph.nodes.filter((node) => node.op === 'call_function' && !isFree(node));
   for (const node of graph.nodes) {
     if (node.op === 'call_module')
@@ -61,7 +61,7 @@ function factsOf(graph: Graph, callsKernels: CallsKernels): Facts {
   const place = new Map(
     nodes.map((node) => {
       const device = deviceOf(node);
-      return [node, isHostNode(node, callsKernels) ? null : device];
+      return [node, isHostNode(node, betweenPlans) ? null : device];
     }),
   );
   return { nodes, place, after, waitsFor, position: new Map(nodes.map((node, i) => [node, i])) };

@@ -2,7 +2,7 @@
  * @file `splitGraph`: a functional graph over several devices → steps, each a graph of one device.
  *
  * Every value that one step makes and another reads, and every result, has a slot; the inputs have the first ones.
- * A step of kind `host` holds copies to other devices and calls of the program's kernels (`isHostNode`); it is run
+ * A step of kind `host` holds copies to other devices and operators that are no part of a plan (`isHostNode`); it is run
  * operator by operator. Views are not handed over: each step makes its own from what they show.
  */
 import type { DeviceType } from '@tessera/tensor';
@@ -10,7 +10,7 @@ import { Graph, GraphModule, Node, copyModule, tensorVal, writtenInputs } from '
 import { TesseraError } from '@tessera/shared';
 import { isDense } from '../lower/shape-math.js';
 import { isFree } from './free-node.js';
-import type { CallsKernels } from './host-node.js';
+import type { BetweenPlans } from './host-node.js';
 import { isUpdate, ownResults } from './own-results.js';
 import { type Run, scheduleDevices } from './schedule-devices.js';
 
@@ -41,11 +41,11 @@ export interface SplitGraph {
 /** Splits a graph; `module` stays as it is. @throws device-mismatch, data-async-only, aot-unsupported, graph-lint */
 export function splitGraph(
   module: GraphModule,
-  callsKernels: CallsKernels = () => true,
+  betweenPlans: BetweenPlans = () => false,
 ): SplitGraph {
   const copy = copyModule(module);
   ownResults(copy.graph);
-  return new Splitter(copy, callsKernels).run();
+  return new Splitter(copy, betweenPlans).run();
 }
 
 class Splitter {
@@ -55,14 +55,14 @@ class Splitter {
 
   constructor(
     private readonly module: GraphModule,
-    private readonly callsKernels: CallsKernels,
+    private readonly betweenPlans: BetweenPlans,
   ) {
     this.nodes = module.graph.nodes;
   }
 
   run(): SplitGraph {
     const { graph } = this.module;
-    const runs = scheduleDevices(graph, this.callsKernels);
+    const runs = scheduleDevices(graph, this.betweenPlans);
     for (const run of runs) for (const node of run.nodes) this.runOf.set(node, run);
     for (const node of graph.placeholders) this.slotOf.set(node, this.slotOf.size);
     const inputs = this.slotOf.size;

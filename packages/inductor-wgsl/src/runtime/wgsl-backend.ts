@@ -10,6 +10,8 @@ import {
   WIDEST_ATTENTION,
 } from '@tessera/inductor-core';
 import { type Steps, atOnce } from '@tessera/shared';
+import { type OpOverload, type Tensor, noGrad } from '@tessera/tensor';
+import { withoutModes } from '@tessera/tensor/internal';
 import type {
   Capabilities,
   ExecutionPlan,
@@ -32,6 +34,7 @@ import { WgslExecutable } from './plan/executable.js';
 import { LoadedPlan } from './plan/loaded-plan.js';
 import { LoadedTemplate } from './plan/loaded-template.js';
 import { tuneUnmeasured } from './matmul-tuner.js';
+import { ownOperators } from './own-operators.js';
 import { PlanCode, wgslSource } from './plan/plan-code.js';
 import { PlanMemory } from './plan/plan-memory.js';
 import { PlanRoutes, boundDirectly } from './plan/plan-routes.js';
@@ -92,6 +95,17 @@ export class WgslBackend implements KernelBackend {
 
   generate(kernel: FusedKernel): KernelSource {
     return wgslSource(kernel.name, generateKernel(kernel, this.target, undefined, this.tiles));
+  }
+
+  runOperator(op: OpOverload, args: readonly unknown[], outs: readonly Tensor[]): boolean {
+    const run = ownOperators.get(op.qualifiedName);
+    if (run === undefined) return false;
+    withoutModes(() => noGrad(() => run(this.runtime, op.bind(args) as never, outs)));
+    return true;
+  }
+
+  runsAlone({ qualifiedName }: OpOverload): boolean {
+    return ownOperators.has(qualifiedName);
   }
 
   /** Loads a plan; on a later device when this one is gone. */

@@ -18,10 +18,16 @@ import { BufferUsage } from './gpu-flags.js';
 /** Bytes of a report. */
 export const REPORT_BYTES = 16;
 
+/** A check of a program that is no kernel of a plan, with its error; equal texts are one check. */
+export interface OwnCheck {
+  readonly text: string;
+  readonly error: (value: number) => TesseraError;
+}
+
 /** See the file header. */
 export class CheckReport {
   readonly buffer: GPUBuffer;
-  private readonly checks: ValueCheck[] = [];
+  private readonly checks: (ValueCheck | OwnCheck)[] = [];
   private readonly first = new Map<string, number>();
   /** Whether a kernel with checks ran since the last read. */
   private isOpen = false;
@@ -38,7 +44,7 @@ export class CheckReport {
   }
 
   /** The number of the first of a kernel's checks; equal lists have one. */
-  firstNumber(checks: readonly ValueCheck[]): number {
+  firstNumber(checks: readonly (ValueCheck | OwnCheck)[]): number {
     const key = JSON.stringify(checks);
     let number = this.first.get(key);
     if (number === undefined) {
@@ -67,7 +73,8 @@ export class CheckReport {
   read(bytes: Uint8Array<ArrayBuffer>): TesseraError | null {
     const [failed, number, value] = new Int32Array(bytes.slice().buffer);
     if (failed === 0) return null;
-    return valueError(this.checks[number], value);
+    const check = this.checks[number];
+    return 'error' in check ? check.error(value) : valueError(check, value);
   }
 
   dispose(): void {

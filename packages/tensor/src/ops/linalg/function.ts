@@ -12,7 +12,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
-import { full, zeros } from '../factory/factory.js';
+import { type TensorOptions, full, zeros } from '../factory/factory.js';
 import { cat } from '../arrange/join.js';
 import { checkMatrix } from './shape.js';
 import { matmul } from '../matmul/composite.js';
@@ -172,7 +172,7 @@ const pinvOp = defineOp(
 
 const pinverseOp = defineOp('aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor', {
   decompose: ({ self, rcond }) => {
-    const options = { dtype: 'float64', device: self.device } as const;
+    const options = exactest(self);
     return callOp(pinvOp, [self, zeros([], options), full([], rcond, options), false]);
   },
 });
@@ -193,9 +193,15 @@ export interface PinvOptions {
 }
 const PINV: OptionNames<PinvOptions> = { atol: true, rtol: true, hermitian: true };
 
+/** Numbers beside matrices: as exact as the device has them. */
+const exactest = ({ device }: Tensor): TensorOptions => ({
+  dtype: device === 'cpu' ? 'float64' : 'float32',
+  device,
+});
+
 /** A limit as the operator takes it. */
-const asTensor = (limit: Tensor | number | null, { device }: Tensor): Tensor | null =>
-  typeof limit === 'number' ? full([], limit, { dtype: 'float64', device }) : limit;
+const asTensor = (limit: Tensor | number | null, self: Tensor): Tensor | null =>
+  typeof limit === 'number' ? full([], limit, exactest(self)) : limit;
 
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinv(self: Tensor, options: PinvOptions = {}): Tensor {

@@ -1,0 +1,293 @@
+/**
+ * @file The operators of linear algebra on WebGPU, by name: each fills the tensors that its meta rule asked for.
+ *
+ * They run in eager calls, and between two plans of a compiled function. Errors of matrices come with the next awaited
+ * read, as those of indices do.
+ */
+import {
+  type Tensor,
+  cat,
+  clamp,
+  cumprod,
+  flip,
+  log2,
+  matmul,
+  maximum,
+  narrow,
+  ones,
+  prod,
+  triu,
+  where,
+  zeros,
+} from '@tessera/tensor';
+import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
+import { CHOLESKY } from './cholesky.js';
+import {
+  countOf,
+  determinantParts,
+  factor,
+  identities,
+  matrixCheck,
+  matrixSizes,
+  mirrored,
+  qrFactors,
+  reflect,
+  singularValues,
+  solveFactored,
+  solveTriangle,
+  symmetricEigen,
+  turned,
+} from './factorizations.js';
+import { PERMUTATION } from './lu.js';
+import { runMatrixCode } from './matrix-program.js';
+
+/** Computes an operator: its arguments by name, and its results to fill. */
+type MatrixOperator<Args> = (runtime: WgpuRuntime, args: Args, outs: readonly Tensor[]) => void;
+
+const NOT_POSITIVE = matrixCheck(
+  'linalg.cholesky',
+  'The factorization could not be completed because the input is not positive-definite (the leading minor of order % is not positive-definite).',
+  'Add a small multiple of the identity, or use linalg.eigh().',
+);
+const SINGULAR_FACTOR = matrixCheck(
+  'torch.linalg.lu_factor',
+  'U[%,%] is zero and using it on lu_solve would result in a division by zero.',
+  'linalg.lu() and linalg.luFactorEx() factor such matrices too.',
+);
+const SINGULAR_SYSTEM = matrixCheck(
+  'torch.linalg.solve',
+  'The solver failed because the input matrix is singular.',
+  'linalg.pinv() finds the best solution that there is.',
+);
+const SINGULAR = matrixCheck(
+  'linalg.inv',
+  'The diagonal element % is zero, the inversion could not be completed because the input matrix is singular.',
+  'linalg.pinv() inverts what can be inverted; linalg.invEx() reports instead of throwing.',
+);
+
+/** Precision of float32. */
+const EPSILON = 2 ** -23;
+
+interface Checked {
+  readonly check_errors: boolean;
+}
+
+const cholesky: MatrixOperator<{ self: Tensor; upper: boolean } & Checked> = (
+  runtime,
+  { self, upper, check_errors },
+  [out, info],
+) => {
+  out.copy_(self);
+  const check = check_errors ? NOT_POSITIVE : null;
+  const lower = upper ? turned(out) : out;
+  runMatrixCode(runtime, CHOLESKY, [lower, info], [self.sizes.at(-1)!], countOf(self), check);
+};
+
+const luFactor: MatrixOperator<{ A: Tensor; pivot: boolean } & Checked> = (
+  runtime,
+  { A, pivot, check_errors },
+  [lu, pivots, info],
+) => {
+  lu.copy_(A);
+  factor(runtime, [lu, pivots, info], { pivot, check: check_errors ? SINGULAR_FACTOR : null });
+};
+
+const permutation: MatrixOperator<{ pivots: Tensor; rows: number; inverse: boolean }> = (
+  runtime,
+  { pivots, rows, inverse },
+  [out],
+) => {
+  const count = out.numel / rows;
+  const params = [pivots.sizes.at(-1)!, rows, Number(inverse)];
+  const scratch = out.clone();
+  runMatrixCode(runtime, PERMUTATION, [pivots.contiguous(), scratch, out], params, count);
+};
+
+const triangular: MatrixOperator<{
+  self: Tensor;
+  B: Tensor;
+  upper: boolean;
+  left: boolean;
+  unitriangular: boolean;
+}> = (runtime, { self, B, upper, left, unitriangular: unit }, [out]) => {
+  out.copy_(B);
+  const a = self.expand([...out.sizes.slice(0, -2), ...self.sizes.slice(-2)]);
+  // X A = B is Aᵀ Xᵀ = Bᵀ.
+  if (left) solveTriangle(runtime, a, out, { upper, unit });
+  else solveTriangle(runtime, turned(a), turned(out), { upper: !upper, unit });
+};
+
+const solve: MatrixOperator<{ A: Tensor; B: Tensor; left: boolean } & Checked> = (
+  runtime,
+  { A, B, left, check_errors },
+  [out, lu, pivots, info],
+) => {
+  lu.copy_(left ? A : turned(A));
+  factor(runtime, [lu, pivots, info], { check: check_errors ? SINGULAR_SYSTEM : null });
+  const isVector =
+    B.ndim === 1 || (A.ndim - 1 === B.ndim && B.sizes.every((size, i) => size === A.sizes[i]));
+  const b = isVector ? B.unsqueeze(-1) : B;
+  const right = b.expand(isVector ? [...out.sizes, 1] : out.sizes);
+  const x = (left ? right : turned(right)).clone({ memoryFormat: 'contiguous' });
+  solveFactored(runtime, [lu, pivots], x);
+  out.copy_(isVector ? x.squeeze(-1) : left ? x : turned(x));
+};
+
+const inverse: MatrixOperator<{ A: Tensor } & Checked> = (
+  runtime,
+  { A, check_errors },
+  [out, info],
+) => {
+  const n = A.sizes.at(-1)!;
+  const lu = A.clone({ memoryFormat: 'contiguous' });
+  const pivots = zeros(A.sizes.slice(0, -1), { dtype: 'int32', device: 'wgpu' });
+  factor(runtime, [lu, pivots, info], { check: check_errors ? SINGULAR : null });
+  const x = identities(A.sizes.slice(0, -2), n, n);
+  solveFactored(runtime, [lu, pivots], x);
+  out.copy_(x);
+};
+
+const determinant: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out, lu, pivots]) => {
+  const [values, sign] = determinantParts(runtime, A, [lu, pivots]);
+  out.copy_(prod(values, -1).mul(sign));
+};
+
+const logDeterminant: MatrixOperator<{ A: Tensor }> = (
+  runtime,
+  { A },
+  [signOut, out, lu, pivots],
+) => {
+  const [values, sign] = determinantParts(runtime, A, [lu, pivots]);
+  signOut.copy_(prod(values.sign(), -1).mul(sign));
+  out.copy_(values.abs().log().sum(-1));
+};
+
+/** det(A) · A⁻ᵀ of any matrix: with A = U S Vᵀ, U (products of all singular values but one) Vᵀ, and both signs. */
+const cofactor: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out]) => {
+  const [u, s, v] = singularValues(runtime, A, 'reduced');
+  const first = ones([...s.sizes.slice(0, -1), 1], { device: 'wgpu' });
+  const k = s.sizes.at(-1)!;
+  const before = (x: Tensor): Tensor => cat([first, narrow(cumprod(x, -1), -1, 0, k - 1)], -1);
+  const others = before(s).mul(flip(before(flip(s, [-1])), [-1]));
+  const det = (x: Tensor): Tensor => {
+    const [values, sign] = determinantParts(runtime, x);
+    return prod(values, -1).mul(sign);
+  };
+  const signs = det(u!).mul(det(v!)).unsqueeze(-1).unsqueeze(-1);
+  out.copy_(matmul(u!.mul(others.unsqueeze(-2)), turned(v!)).mul(signs));
+};
+
+const qr: MatrixOperator<{ A: Tensor; mode: string }> = (runtime, { A, mode }, [q, r]) => {
+  const rows = r.sizes.at(-2)!;
+  const [packed, made] = qrFactors(runtime, A, mode === 'r' ? 0 : rows);
+  r.copy_(triu(narrow(packed, -2, 0, rows)));
+  if (mode !== 'r') q.copy_(made);
+};
+
+const reflections: MatrixOperator<{ self: Tensor }> = (runtime, { self }, [a, tau]) => {
+  a.copy_(self);
+  reflect(runtime, a, tau);
+};
+
+const eigh: MatrixOperator<{ A: Tensor; UPLO: string; compute_v: boolean }> = (
+  runtime,
+  { A, UPLO, compute_v },
+  [values, vectors],
+) => {
+  const [found, along] = symmetricEigen(runtime, mirrored(A, UPLO.toUpperCase() === 'U'));
+  values.copy_(found);
+  if (compute_v) vectors.copy_(along);
+};
+
+const svd: MatrixOperator<{ A: Tensor; full_matrices: boolean; compute_uv: boolean }> = (
+  runtime,
+  { A, full_matrices, compute_uv },
+  [uOut, sOut, vhOut],
+) => {
+  const wanted = !compute_uv ? 'none' : full_matrices ? 'full' : 'reduced';
+  const [u, s, v] = singularValues(runtime, A, wanted);
+  sOut.copy_(s);
+  if (u === null || v === null) return;
+  uOut.copy_(u);
+  vhOut.copy_(turned(v));
+};
+
+const pinv: MatrixOperator<{
+  self: Tensor;
+  atol: Tensor | null;
+  rtol: Tensor | null;
+  hermitian: boolean;
+}> = (runtime, { self, atol, rtol, hermitian }, [out]) => {
+  const [u, s, v] = singularValues(runtime, hermitian ? mirrored(self, false) : self, 'reduced');
+  const usual = Math.max(...matrixSizes(self)) * EPSILON;
+  const largest = narrow(s, -1, 0, 1);
+  const wide = (limit: Tensor): Tensor => limit.to('float32').unsqueeze(-1);
+  // Without a relative limit, one is implied unless there is an absolute one.
+  const share =
+    rtol !== null ? wide(rtol) : atol === null ? usual : where(wide(atol).gt(0), 0, usual);
+  const relative = largest.mul(share);
+  const limit = atol === null ? relative : maximum(wide(atol), relative);
+  const scale = where(s.gt(limit), s.reciprocal(), 0);
+  out.copy_(matmul(v!.mul(scale.unsqueeze(-2)), turned(u!)));
+};
+
+const leastSquares: MatrixOperator<{ self: Tensor; b: Tensor; rcond: number | null }> = (
+  runtime,
+  { self: a, b, rcond },
+  [solution, residuals, rank, singular],
+) => {
+  const [u, s, v] = singularValues(runtime, a, 'reduced');
+  const limit = rcond ?? Math.max(...matrixSizes(a)) * EPSILON;
+  const used = s.gt(narrow(s, -1, 0, 1).mul(limit));
+  const isVector = b.ndim < a.ndim;
+  const right = isVector ? b.unsqueeze(-1) : b;
+  const scale = where(used, s.reciprocal(), 0).unsqueeze(-1);
+  const x = matmul(v!, matmul(turned(u!), right).mul(scale));
+  solution.copy_(isVector ? x.squeeze(-1) : x);
+  if (residuals.numel > 0) {
+    const missed = matmul(a, x).sub(right).square().sum(-2);
+    residuals.copy_(isVector ? missed.squeeze(-1) : missed);
+  }
+  if (rank.numel > 0) rank.copy_(used.sum(-1));
+  if (singular.numel > 0) singular.copy_(s);
+};
+
+/** Terms of the series, whose argument has a norm of at most 1/2, and squarings that there may be. */
+const TERMS = 10;
+const SQUARINGS = 24;
+
+const matrixExp: MatrixOperator<{ self: Tensor }> = (_, { self }, [out]) => {
+  const n = self.sizes.at(-1)!;
+  const norm = self.abs().sum(-1).amax(-1, { keepdim: true }).unsqueeze(-1);
+  const halvings = clamp(log2(norm).ceil().add(1), 0, SQUARINGS);
+  const scaled = self.mul(halvings.neg().exp2());
+  const one = identities(self.sizes.slice(0, -2), n, n);
+  let total = one;
+  for (let term = TERMS; term > 0; term--) total = matmul(scaled, total).div(term).add(one);
+  for (let step = 0; step < SQUARINGS; step++)
+    total = where(halvings.gt(step), matmul(total, total), total);
+  out.copy_(total);
+};
+
+/** By qualified name; `Args` is what the operator's schema says. */
+export const MATRIX_OPERATORS: ReadonlyMap<string, MatrixOperator<never>> = new Map<
+  string,
+  MatrixOperator<never>
+>([
+  ['aten::linalg_cholesky_ex', cholesky],
+  ['aten::linalg_lu_factor_ex', luFactor],
+  ['tessera::pivots_to_permutation', permutation],
+  ['aten::linalg_solve_triangular', triangular],
+  ['aten::_linalg_solve_ex', solve],
+  ['aten::linalg_inv_ex', inverse],
+  ['aten::_linalg_det', determinant],
+  ['aten::_linalg_slogdet', logDeterminant],
+  ['tessera::linalg_cofactor', cofactor],
+  ['aten::linalg_qr', qr],
+  ['aten::geqrf', reflections],
+  ['aten::_linalg_eigh', eigh],
+  ['aten::_linalg_svd', svd],
+  ['aten::linalg_pinv.atol_rtol_tensor', pinv],
+  ['aten::linalg_lstsq', leastSquares],
+  ['aten::linalg_matrix_exp', matrixExp],
+]);

@@ -1,0 +1,27 @@
+/**
+ * @file WGSL of linear algebra, as files: `npx vitest run -u` rewrites them.
+ */
+import { describe, expect, it } from 'vitest';
+import { CHOLESKY } from '../src/linear-algebra/cholesky.js';
+import { APPLY_REFLECTIONS, REFLECT } from '../src/linear-algebra/householder.js';
+import { ONE_SIDED_JACOBI, SYMMETRIC_JACOBI } from '../src/linear-algebra/jacobi.js';
+import { LU, PERMUTATION, SWAP_ROWS } from '../src/linear-algebra/lu.js';
+import { matrixProgramText } from '../src/linear-algebra/matrix-program.js';
+import { SOLVE_TRIANGLE } from '../src/linear-algebra/triangular.js';
+
+describe('matrixProgramText', () => {
+  it.each([
+    CHOLESKY,
+    LU,
+    SWAP_ROWS,
+    PERMUTATION,
+    SOLVE_TRIANGLE,
+    REFLECT,
+    APPLY_REFLECTIONS,
+    SYMMETRIC_JACOBI,
+    ONE_SIDED_JACOBI,
+  ])('$name', async (code) => {
+    const text = matrixProgramText(code, 256, code.refused !== undefined);
+    await expect(text).toMatchFileSnapshot(`golden/linear-algebra-${code.name}.wgsl`);
+  });
+});
