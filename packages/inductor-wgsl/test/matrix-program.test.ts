@@ -3,8 +3,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import { CHOLESKY } from '../src/linear-algebra/cholesky.js';
-import { APPLY_REFLECTIONS, REFLECT } from '../src/linear-algebra/householder.js';
-import { ONE_SIDED_JACOBI, SYMMETRIC_JACOBI } from '../src/linear-algebra/jacobi.js';
+import {
+  APPLY_REFLECTIONS,
+  REFLECTION,
+  REFLECT_COLUMNS,
+} from '../src/linear-algebra/householder.js';
+import { ROTATE_PAIRS } from '../src/linear-algebra/jacobi.js';
 import { LU, PERMUTATION, SWAP_ROWS } from '../src/linear-algebra/lu.js';
 import { matrixProgramText } from '../src/linear-algebra/matrix-program.js';
 import { SOLVE_TRIANGLE } from '../src/linear-algebra/triangular.js';
@@ -16,10 +20,10 @@ describe('matrixProgramText', () => {
     SWAP_ROWS,
     PERMUTATION,
     SOLVE_TRIANGLE,
-    REFLECT,
+    REFLECTION,
+    REFLECT_COLUMNS,
     APPLY_REFLECTIONS,
-    SYMMETRIC_JACOBI,
-    ONE_SIDED_JACOBI,
+    ROTATE_PAIRS,
   ])('$name', async (code) => {
     const text = matrixProgramText(code, 256, code.refused !== undefined);
     await expect(text).toMatchFileSnapshot(`golden/linear-algebra-${code.name}.wgsl`);

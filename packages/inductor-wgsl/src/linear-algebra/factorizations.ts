@@ -9,6 +9,7 @@ import {
   empty,
   eye,
   gather,
+  matmul,
   narrow,
   ones,
   sort,
@@ -19,11 +20,12 @@ import {
 } from '@tessera/tensor';
 import type { OwnCheck } from '../runtime/device/check-report.js';
 import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
-import { APPLY_REFLECTIONS, REFLECT } from './householder.js';
-import { ONE_SIDED_JACOBI, SYMMETRIC_JACOBI } from './jacobi.js';
+import { CHOLESKY } from './cholesky.js';
+import { APPLY_REFLECTIONS, REFLECTION, REFLECT_COLUMNS } from './householder.js';
+import { ROTATE_PAIRS, SWEEPS } from './jacobi.js';
 import { LU, SWAP_ROWS } from './lu.js';
 import { runMatrixCode } from './matrix-program.js';
-import { SOLVE_TRIANGLE } from './triangular.js';
+import { COLUMNS, SOLVE_TRIANGLE } from './triangular.js';
 
 /** The transposed matrices, a view. */
 export const turned = (x: Tensor): Tensor => x.transpose(-2, -1);
@@ -69,6 +71,47 @@ export function matrixCheck(op: string, problem: string, hint: string): OwnCheck
   };
 }
 
+/** Rows and columns of a block that one workgroup factors; the rest of the work is products. */
+const BLOCK = 32;
+
+/** Blocks along `n` rows. */
+function blocks(n: number): (readonly [at: number, size: number])[] {
+  return Array.from({ length: Math.ceil(n / BLOCK) }, (_, i) => [
+    i * BLOCK,
+    Math.min(BLOCK, n - i * BLOCK),
+  ]);
+}
+
+/** A view of a block. */
+const block = (x: Tensor, row: number, rows: number, column: number, columns: number): Tensor =>
+  narrow(narrow(x, -2, row, rows), -1, column, columns);
+
+/** Overwrites the lower triangles of matrices with their Cholesky factors, and what is above with zeros. */
+export function choleskyFactor(
+  runtime: WgpuRuntime,
+  a: Tensor,
+  info: Tensor,
+  check: OwnCheck | null,
+): void {
+  const n = a.sizes.at(-1)!;
+  info.zero_();
+  for (const [at, size] of blocks(n)) {
+    const end = at + size;
+    const corner = block(a, at, size, at, size);
+    runMatrixCode(runtime, CHOLESKY, [corner, info], {
+      count: countOf(a),
+      launches: [[size, at]],
+      check: end === n ? check : null,
+    });
+    if (end === n) break;
+    // X Lᵀ = B is L Xᵀ = Bᵀ.
+    const below = block(a, end, n - end, at, size);
+    solveTriangle(runtime, corner.clone(), turned(below), { upper: false, unit: false });
+    block(a, end, n - end, end, n - end).sub_(matmul(below, turned(below)));
+  }
+  a.copy_(tril(a));
+}
+
 /** Overwrites matrices with their LU factors. */
 export function factor(
   runtime: WgpuRuntime,
@@ -76,7 +119,35 @@ export function factor(
   { pivot = true, check = null }: { pivot?: boolean; check?: OwnCheck | null } = {},
 ): void {
   const [m, n] = matrixSizes(lu);
-  runMatrixCode(runtime, LU, [lu, pivots, info], [m, n, Number(pivot)], countOf(lu), check);
+  const k = Math.min(m, n);
+  const count = countOf(lu);
+  info.zero_();
+  for (const [at, size] of blocks(k)) {
+    const end = at + size;
+    const swaps = narrow(pivots, -1, at, size);
+    runMatrixCode(runtime, LU, [block(lu, at, m - at, at, size), swaps, info], {
+      count,
+      launches: [[m - at, size, Number(pivot), at]],
+      check: end === k ? check : null,
+    });
+    for (const [column, columns] of [
+      [0, at],
+      [end, n - end],
+    ]) {
+      if (columns === 0 || !pivot) continue;
+      const beside = block(lu, at, m - at, column, columns);
+      runMatrixCode(runtime, SWAP_ROWS, [beside, swaps], {
+        count,
+        launches: [[size, columns, at]],
+      });
+    }
+    if (end === n) break;
+    const right = block(lu, at, size, end, n - end);
+    const corner = block(lu, at, size, at, size).clone();
+    solveTriangle(runtime, corner, right, { upper: false, unit: true });
+    if (end < m)
+      block(lu, end, m - end, end, n - end).sub_(matmul(block(lu, end, m - end, at, size), right));
+  }
 }
 
 /** LU factors of copies of square matrices. */
@@ -105,8 +176,18 @@ export function solveTriangle(
   { upper, unit }: { upper: boolean; unit: boolean },
 ): void {
   const [n, width] = matrixSizes(b);
-  const params = [n, width, Number(upper), Number(unit)];
-  runMatrixCode(runtime, SOLVE_TRIANGLE, [inOnePiece(a), b], params, countOf(b));
+  const whole = inOnePiece(a);
+  const order = upper ? blocks(n).reverse() : blocks(n);
+  for (const [at, size] of order) {
+    const here = narrow(b, -2, at, size);
+    runMatrixCode(runtime, SOLVE_TRIANGLE, [block(whole, at, size, at, size), here], {
+      count: countOf(b),
+      parts: Math.ceil(width / COLUMNS),
+      launches: [[size, width, Number(upper), Number(unit)]],
+    });
+    const [from, rows] = upper ? [0, at] : [at + size, n - at - size];
+    if (rows > 0) narrow(b, -2, from, rows).sub_(matmul(block(whole, from, rows, at, size), here));
+  }
 }
 
 /** Overwrites `b` with the solutions of systems whose matrices were factored; `b` may have a larger batch. */
@@ -119,7 +200,7 @@ export function solveFactored(
   const batch = b.sizes.slice(0, -2);
   const factors = lu.expand([...batch, n, n]);
   const swaps = pivots.expand([...batch, n]).contiguous();
-  runMatrixCode(runtime, SWAP_ROWS, [b, swaps], [n, width], countOf(b));
+  runMatrixCode(runtime, SWAP_ROWS, [b, swaps], { count: countOf(b), launches: [[n, width, 0]] });
   solveTriangle(runtime, factors, b, { upper: false, unit: true });
   solveTriangle(runtime, factors, b, { upper: true, unit: false });
 }
@@ -145,7 +226,13 @@ export function determinantParts(
 
 /** Overwrites matrices with R and the reflections below it. */
 export function reflect(runtime: WgpuRuntime, a: Tensor, tau: Tensor): void {
-  runMatrixCode(runtime, REFLECT, [a, tau], matrixSizes(a), countOf(a));
+  const [m, n] = matrixSizes(a);
+  const count = countOf(a);
+  for (let k = 0; k < Math.min(m, n); k++) {
+    runMatrixCode(runtime, REFLECTION, [a, tau], { count, launches: [[m, k]] });
+    const parts = n - k - 1;
+    runMatrixCode(runtime, REFLECT_COLUMNS, [a, tau], { count, parts, launches: [[m, n, k]] });
+  }
 }
 
 /** QR factors of copies of matrices: R with the reflections below it, and Q with so many columns. */
@@ -160,8 +247,11 @@ export function qrFactors(
   const tau = empty([...batch, Math.min(m, n)], { device: 'wgpu' });
   reflect(runtime, packed, tau);
   const q = identities(batch, m, columns);
-  const params = [m, Math.min(m, n), columns];
-  runMatrixCode(runtime, APPLY_REFLECTIONS, [packed, tau, q], params, columns > 0 ? countOf(x) : 0);
+  runMatrixCode(runtime, APPLY_REFLECTIONS, [packed, tau, q], {
+    count: countOf(x),
+    parts: columns,
+    launches: [[m, Math.min(m, n)]],
+  });
   return [packed, q];
 }
 
@@ -170,19 +260,45 @@ function inOrder(x: Tensor, order: Tensor): Tensor {
   return gather(x, -1, order.unsqueeze(-2).expand(x.sizes));
 }
 
-/** Ascending eigenvalues of symmetric matrices, and the eigenvectors as columns. */
+/** Turns columns until they are orthogonal: `work` becomes x · `right`. */
+function orthogonalColumns(
+  runtime: WgpuRuntime,
+  x: Tensor,
+): readonly [work: Tensor, right: Tensor, lengths: Tensor] {
+  const [m, n] = matrixSizes(x);
+  const batch = x.sizes.slice(0, -2);
+  const work = x.clone({ memoryFormat: 'contiguous' });
+  const right = identities(batch, n, n);
+  const sweeps = zeros([...batch, SWEEPS], { dtype: 'int32', device: 'wgpu' });
+  const players = n + (n % 2);
+  const rounds = Array.from({ length: SWEEPS * (players - 1) }, (_, i) => {
+    const sweep = Math.floor(i / (players - 1));
+    return [m, n, i % (players - 1), sweep];
+  });
+  runMatrixCode(runtime, ROTATE_PAIRS, [work, right, sweeps], {
+    count: countOf(x),
+    parts: players / 2,
+    launches: n > 1 ? rounds : [],
+  });
+  return [work, right, sqrt(work.mul(work).sum(-2))];
+}
+
+/**
+ * Ascending eigenvalues of symmetric matrices, and the eigenvectors as columns: singular values of a matrix whose eigenvalues are
+ * moved by so much that none is below 0.
+ */
 export function symmetricEigen(
   runtime: WgpuRuntime,
   x: Tensor,
 ): readonly [values: Tensor, vectors: Tensor] {
-  const n = x.sizes.at(-1)!;
-  const batch = x.sizes.slice(0, -2);
-  const work = x.clone({ memoryFormat: 'contiguous' });
-  const vectors = identities(batch, n, n);
-  const turns = empty([...batch, Math.ceil(n / 2), 2], { device: 'wgpu' });
-  runMatrixCode(runtime, SYMMETRIC_JACOBI, [work, vectors, turns], [n], countOf(x));
-  const [values, order] = sort(diagonal(work, 0, -2, -1), -1);
-  return [values, inOrder(vectors, order)];
+  const main = diagonal(x, 0, -2, -1);
+  // No eigenvalue is further from an element of the diagonal than the other elements of its row together. @see Gershgorin
+  const least = main.add(main.abs()).sub(x.abs().sum(-1)).amin(-1);
+  const shift = least.neg().clamp(0).unsqueeze(-1);
+  const one = eye(x.sizes.at(-1)!, null, { device: 'wgpu' });
+  const [, right, lengths] = orthogonalColumns(runtime, x.add(one.mul(shift.unsqueeze(-1))));
+  const [values, order] = sort(lengths.sub(shift), -1);
+  return [values, inOrder(right, order)];
 }
 
 /** Singular values, descending, and the vectors of both sides as columns; without `vectors` the values only. */
@@ -196,11 +312,7 @@ export function singularValues(
     return [v, s, u];
   }
   const [m, n] = matrixSizes(x);
-  const batch = x.sizes.slice(0, -2);
-  const work = x.clone({ memoryFormat: 'contiguous' });
-  const right = identities(batch, n, n);
-  runMatrixCode(runtime, ONE_SIDED_JACOBI, [work, right], [m, n], countOf(x));
-  const lengths = sqrt(work.mul(work).sum(-2));
+  const [work, right, lengths] = orthogonalColumns(runtime, x);
   const [s, order] = sort(lengths, -1, { descending: true });
   if (vectors === 'none') return [null, s, null];
   // Columns that are 0 have no direction: reflections complete the basis, and R says which way the others point.

@@ -1,130 +1,69 @@
 /**
- * @file Jacobi's rotations: eigenvalues of symmetric matrices, and singular values.
+ * @file Jacobi's rotations of columns: singular values, and eigenvalues of symmetric matrices.
  *
- * In a round every row has one partner, so that the rotations of a round do not touch each other; a sweep has one round
- * for each way to pair rows, as in a tournament. Sweeps end when none has rotated anything.
+ * In a round every column has one partner, so that the rotations of a round do not touch each other; a sweep has one round
+ * for each way to pair columns, as in a tournament. It ends with the sweep in which nothing was rotated.
  *
- * @see Golub and Van Loan, Matrix Computations, 8.5 and 8.6.3
+ * @see Golub and Van Loan, Matrix Computations, 8.6.3
  */
 import type { MatrixCode } from './matrix-program.js';
 
-/** The pairs of a round: `first` and `second` of pair `slot` among `players`, an even number; the last may be missing. */
-const PAIRS = `let first = select((turn + slot) % (players - 1u), players - 1u, slot == 0u);
-      let second = (turn + players - 1u - slot) % (players - 1u);
-      let p = min(first, second);
-      let q = max(first, second);`;
+/** More sweeps than any matrix needs in float32. */
+export const SWEEPS = 14;
 
-/** Sweeps until nothing is rotated, by rounds of `round`. */
-const sweeps = (round: string): string => `  let n = params.n;
-  let players = n + n % 2u;
-  for (var sweep = 0u; sweep < 24u; sweep++) {
-    if (lane == 0u) { turned = 0u; }
-    workgroupBarrier();
-    for (var turn = 0u; turn + 1u < players; turn++) {
-${round}
+/**
+ * Makes the columns of one pair orthogonal, and turns those of `v` along: a = (what is left) · vᵀ. There is a part for each
+ * pair of round `turn`. `turned` says for each sweep whether it has rotated anything: once one has not, nothing is to do.
+ *
+ * Rotations are written as small changes, so that what is far from 45 degrees keeps lengths whatever the errors of roots are.
+ */
+export const ROTATE_PAIRS: MatrixCode = {
+  name: 'rotate_pairs',
+  buffers: { a: [2, 'f32'], v: [2, 'f32'], turned: [1, 'i32'] },
+  params: ['m', 'n', 'turn', 'sweep'],
+  workgroup: 'var<workgroup> busy: u32;',
+  body: `  let n = params.n;
+  let others = n + n % 2u - 1u;
+  let one = select((params.turn + part) % others, others, part == 0u);
+  let other = (params.turn + others - part) % others;
+  let p = min(one, other);
+  let q = max(one, other);
+  if (q >= n) { return; }
+  if (lane == 0u) {
+    busy = 1u;
+    if (params.sweep > 0u && turned_[turned(params.sweep - 1u, 0u)] == 0) { busy = 0u; }
+  }
+  if (workgroupUniformLoad(&busy) == 0u) { return; }
+  var squares = vec2f();
+  var product = 0.0;
+  for (var i = lane; i < params.m; i += THREADS) {
+    let left = a_[a(i, p)];
+    let right = a_[a(i, q)];
+    squares += vec2f(left * left, right * right);
+    product += left * right;
+  }
+  let low = total(lane, squares.x);
+  let high = total(lane, squares.y);
+  let between = total(lane, product);
+  sync();
+  if (abs(between) > 2e-7 * sqrt(low) * sqrt(high) && abs(between) > 1e-37) {
+    let theta = (high - low) / (2.0 * between);
+    let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + sqrt(1.0 + theta * theta));
+    let c = 1.0 / sqrt(1.0 + t * t);
+    let s = c * t;
+    let half = s / (1.0 + c);
+    if (lane == 0u) { turned_[turned(params.sweep, 0u)] = 1; }
+    for (var i = lane; i < params.m; i += THREADS) {
+      let left = a_[a(i, p)];
+      let right = a_[a(i, q)];
+      a_[a(i, p)] = left - s * (right + half * left);
+      a_[a(i, q)] = right + s * (left - half * right);
     }
-    if (workgroupUniformLoad(&turned) == 0u) { break; }
-  }`;
-
-/** The cosine `c` and sine `s` that make the coupling of two rows zero. */
-const ROTATION = `let theta = (high - low) / (2.0 * between);
-        let t = select(-1.0, 1.0, theta >= 0.0) / (abs(theta) + sqrt(1.0 + theta * theta));
-        let c = inverseSqrt(1.0 + t * t);
-        let s = c * t;`;
-
-/** Makes `a`, which is symmetric, diagonal, and turns `v` along: its columns become eigenvectors. `turns` is scratch. */
-export const SYMMETRIC_JACOBI: MatrixCode = {
-  name: 'symmetric_jacobi',
-  buffers: { a: [2, 'f32'], v: [2, 'f32'], turns: [2, 'f32'] },
-  params: ['n'],
-  workgroup: 'var<workgroup> turned: u32;',
-  body: sweeps(`    for (var slot = lane; slot < players / 2u; slot += THREADS) {
-      ${PAIRS}
-      var rotation = vec2f(1.0, 0.0);
-      if (q < n) {
-        let low = a_[a(p, p)];
-        let high = a_[a(q, q)];
-        let between = a_[a(p, q)];
-        if (abs(between) > 2e-8 * (abs(low) + abs(high)) && abs(between) > 1e-37) {
-          ${ROTATION}
-          rotation = vec2f(c, s);
-          turned = 1u;
-        }
-      }
-      turns_[turns(slot, 0u)] = rotation.x;
-      turns_[turns(slot, 1u)] = rotation.y;
+    for (var i = lane; i < n; i += THREADS) {
+      let left = v_[v(i, p)];
+      let right = v_[v(i, q)];
+      v_[v(i, p)] = left - s * (right + half * left);
+      v_[v(i, q)] = right + s * (left - half * right);
     }
-    sync();
-    for (var at = lane; at < (players / 2u) * n; at += THREADS) {
-      let slot = at / n;
-      let j = at % n;
-      ${PAIRS}
-      let s = turns_[turns(slot, 1u)];
-      if (q < n && s != 0.0) {
-        let c = turns_[turns(slot, 0u)];
-        let low = a_[a(p, j)];
-        let high = a_[a(q, j)];
-        a_[a(p, j)] = c * low - s * high;
-        a_[a(q, j)] = s * low + c * high;
-      }
-    }
-    sync();
-    for (var at = lane; at < (players / 2u) * n; at += THREADS) {
-      let slot = at / n;
-      let i = at % n;
-      ${PAIRS}
-      let s = turns_[turns(slot, 1u)];
-      if (q < n && s != 0.0) {
-        let c = turns_[turns(slot, 0u)];
-        let low = a_[a(i, p)];
-        let high = a_[a(i, q)];
-        a_[a(i, p)] = c * low - s * high;
-        a_[a(i, q)] = s * low + c * high;
-        let left = v_[v(i, p)];
-        let right = v_[v(i, q)];
-        v_[v(i, p)] = c * left - s * right;
-        v_[v(i, q)] = s * left + c * right;
-      }
-    }
-    sync();`),
-};
-
-/** Makes the columns of `a` orthogonal, and turns `v` along: a = (what is left) · vᵀ. */
-export const ONE_SIDED_JACOBI: MatrixCode = {
-  name: 'one_sided_jacobi',
-  buffers: { a: [2, 'f32'], v: [2, 'f32'] },
-  params: ['m', 'n'],
-  workgroup: 'var<workgroup> turned: u32;',
-  body: sweeps(`    for (var slot = lane; slot < players / 2u; slot += THREADS) {
-      ${PAIRS}
-      if (q < n) {
-        var low = 0.0;
-        var high = 0.0;
-        var between = 0.0;
-        for (var i = 0u; i < params.m; i++) {
-          let left = a_[a(i, p)];
-          let right = a_[a(i, q)];
-          low += left * left;
-          high += right * right;
-          between += left * right;
-        }
-        if (abs(between) > 2e-7 * sqrt(low) * sqrt(high) && abs(between) > 1e-37) {
-          ${ROTATION}
-          turned = 1u;
-          for (var i = 0u; i < params.m; i++) {
-            let left = a_[a(i, p)];
-            let right = a_[a(i, q)];
-            a_[a(i, p)] = c * left - s * right;
-            a_[a(i, q)] = s * left + c * right;
-          }
-          for (var i = 0u; i < n; i++) {
-            let left = v_[v(i, p)];
-            let right = v_[v(i, q)];
-            v_[v(i, p)] = c * left - s * right;
-            v_[v(i, q)] = s * left + c * right;
-          }
-        }
-      }
-    }
-    sync();`),
+  }`,
 };

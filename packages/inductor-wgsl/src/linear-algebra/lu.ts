@@ -3,17 +3,21 @@
  */
 import type { MatrixCode } from './matrix-program.js';
 
-/** Overwrites `a` with both factors; `pivots` and `info` as LAPACK has them. Without `pivot` no rows are swapped. */
+/**
+ * Overwrites a panel that begins at row and column `first` with both factors; `pivots` and `info` as LAPACK has them. Without
+ * `pivot` no rows are swapped.
+ */
 export const LU: MatrixCode = {
   name: 'lu',
   buffers: { a: [2, 'f32'], pivots: [1, 'i32'], info: [0, 'i32'] },
-  params: ['m', 'n', 'pivot'],
+  params: ['m', 'n', 'pivot', 'first'],
   workgroup: `var<workgroup> largest: array<f32, THREADS>;
 var<workgroup> place: array<u32, THREADS>;`,
   refused: 'info_[info(0u, 0u)]',
   body: `  let m = params.m;
   let n = params.n;
-  var singular = 0u;
+  var singular = info_[info(0u, 0u)];
+  sync();
   for (var k = 0u; k < min(m, n); k++) {
     largest[lane] = -1.0;
     place[lane] = k;
@@ -45,8 +49,8 @@ var<workgroup> place: array<u32, THREADS>;`,
     }
     sync();
     let d = a_[a(k, k)];
-    if (d == 0.0 && singular == 0u) { singular = k + 1u; }
-    if (lane == 0u) { pivots_[pivots(k, 0u)] = i32(row) + 1; }
+    if (d == 0.0 && singular == 0) { singular = i32(params.first + k + 1u); }
+    if (lane == 0u) { pivots_[pivots(k, 0u)] = i32(params.first + row + 1u); }
     let below = m - k - 1u;
     if (d != 0.0) {
       for (var i = lane; i < below; i += THREADS) { a_[a(k + 1u + i, k)] /= d; }
@@ -59,17 +63,17 @@ var<workgroup> place: array<u32, THREADS>;`,
     }
     sync();
   }
-  if (lane == 0u) { info_[info(0u, 0u)] = i32(singular); }`,
+  if (lane == 0u) { info_[info(0u, 0u)] = singular; }`,
 };
 
-/** Swaps the rows of `b` as `pivots` say, in their order. */
+/** Swaps the rows of `b`, which begins at row `first`, as `pivots` say, in their order. */
 export const SWAP_ROWS: MatrixCode = {
   name: 'swap_rows',
   buffers: { b: [2, 'f32'], pivots: [1, 'i32'] },
-  params: ['swaps', 'width'],
+  params: ['swaps', 'width', 'first'],
   body: `  for (var j = lane; j < params.width; j += THREADS) {
     for (var k = 0u; k < params.swaps; k++) {
-      let row = u32(pivots_[pivots(k, 0u)] - 1);
+      let row = u32(pivots_[pivots(k, 0u)]) - params.first - 1u;
       let above = b_[b(k, j)];
       b_[b(k, j)] = b_[b(row, j)];
       b_[b(row, j)] = above;

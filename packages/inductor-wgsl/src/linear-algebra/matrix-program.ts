@@ -1,9 +1,11 @@
 /**
- * @file `MatrixCode`: WGSL of an algorithm over matrices, one workgroup for each matrix of a batch.
+ * @file `MatrixCode`: WGSL of a step of an algorithm over matrices, by one workgroup for each matrix of a batch or each
+ * part of one.
  *
  * What a factorization does next depends on what it has just done, so its steps are the loop of one workgroup, with
- * barriers between them. Every tensor is a batch of matrices, rows or single values with strides of its own; sizes and
- * strides are uniforms, so that one pipeline serves all sizes. `NAME(i, j)` is the place of an element of buffer `NAME`.
+ * barriers between them, or launches of their own. Every tensor is a batch of matrices, rows or single values with strides
+ * of its own; sizes and strides are uniforms, so that one pipeline serves all sizes. `NAME(i, j)` is the place of an element
+ * of buffer `NAME`.
  */
 import { counters } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
@@ -21,14 +23,31 @@ export interface MatrixCode {
   readonly params: readonly string[];
   /** Variables of the workgroup, in which `THREADS` is the number of its lanes. */
   readonly workgroup?: string;
-  /** What one workgroup does for matrix `matrix`; `lane` is the number of the thread, `sync()` a barrier. */
+  /**
+   * What one workgroup does for part `part` of matrix `matrix`; `lane` is the number of the thread, `sync()` a barrier, and
+   * `total(lane, x)` the sum of all lanes' values.
+   */
   readonly body: string;
   /** Value of `i32` whose being other than 0 is an error if a check is given. */
   readonly refused?: string;
 }
 
-/** Lanes of a workgroup: what every adapter has; emulated ones wait longer at barriers. */
-const THREADS = { gpu: 256, software: 64 };
+/** Lanes of a workgroup: what every adapter has; emulated ones have no use for more than one. */
+const THREADS = { gpu: 256, software: 1 };
+
+/** The sum of all lanes' values. */
+const TOTAL = `var<workgroup> sums: array<f32, THREADS>;
+fn total(lane: u32, value: f32) -> f32 {
+  workgroupBarrier();
+  sums[lane] = value;
+  workgroupBarrier();
+  for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+    if (lane < half) { sums[lane] += sums[lane + half]; }
+    workgroupBarrier();
+  }
+  return sums[0];
+}
+`;
 
 /** Sizes and strides of a buffer. */
 const PLACES = ['start', 'step', 'row', 'column'] as const;
@@ -43,6 +62,7 @@ export function matrixProgramText(
   const fields = [
     'count',
     'columns',
+    'parts',
     'first_check',
     ...params,
     ...names.flatMap((name) => PLACES.map((place) => `${name}_${place}`)),
@@ -75,22 +95,22 @@ fn sync() {
   workgroupBarrier();
   storageBarrier();
 }
-
+${body.includes('total(') ? TOTAL : ''}
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
 ${body}${checks && refused !== undefined ? `\n  if (lane == 0u && ${refused} != 0) { refuse(${refused}); }` : ''}
 }
 `;
 }
 
-/** Start and strides of a dense tensor whose last `dims` dimensions are one matrix. */
-function placesOf(tensor: Tensor, dims: number): number[] {
-  const sizes = tensor.sizes.slice(tensor.ndim - dims);
-  const [row = 0, column = 0] = tensor.strides.slice(tensor.ndim - dims);
-  return [tensor.storageOffset, sizes.reduce((product, size) => product * size, 1), row, column];
+/** Start and strides of a tensor whose last `dims` dimensions are one matrix, and the others one batch. */
+function placesOf({ strides, ndim, storageOffset }: Tensor, dims: number): number[] {
+  const [row = 0, column = 0] = strides.slice(ndim - dims);
+  return [storageOffset, strides[ndim - dims - 1] ?? 0, row, column];
 }
 
 /** Programs by code, then by the text that an adapter needs. */
@@ -115,28 +135,31 @@ function programOf(code: MatrixCode, software: boolean, checks: boolean): WgslPr
   return program;
 }
 
-/**
- * Runs code for a batch of matrices.
- *
- * @param tensors one per buffer, in memory of their own, with the batch outermost
- * @param groups workgroups, numbered by `matrix`
- * @param check what is reported with the next awaited read where the code refuses a matrix
- */
+/** How code is launched. */
+export interface MatrixLaunch {
+  /** Matrices. */
+  readonly count: number;
+  /** Workgroups for each matrix (default 1). */
+  readonly parts?: number;
+  /** Values of the code's parameters, for each of the launches in a row. */
+  readonly launches: readonly (readonly number[])[];
+  /** What is reported with the next awaited read where the code refuses a matrix. */
+  readonly check?: OwnCheck | null;
+}
+
+/** Runs code for a batch of matrices; `tensors`, one per buffer, are in memory of their own. */
 export function runMatrixCode(
   runtime: WgpuRuntime,
   code: MatrixCode,
   tensors: readonly Tensor[],
-  params: readonly number[],
-  groups: number,
-  check: OwnCheck | null = null,
+  { count, parts = 1, launches, check = null }: MatrixLaunch,
 ): void {
+  const groups = count * parts;
   if (groups === 0) return;
   const { context, stream, pipelines, uniforms, report, pool } = runtime;
   const { target, device } = context;
-  const { pipeline, layout } = pipelines.get(
-    programOf(code, target.software, check !== null),
-    code.name,
-  );
+  const program = programOf(code, target.software, check !== null);
+  const { pipeline, layout } = pipelines.get(program, code.name);
   const memories = tensors.map(({ storage }) => runtime.own(storage.memory!));
   const ranges = memories.map(({ buffer, start, bytes }) => ({
     buffer,
@@ -153,21 +176,19 @@ export function runMatrixCode(
     label: code.name,
     entries: ranges.map((resource, binding) => ({ binding, resource })),
   });
-  const { workgroups } = linearGrid(groups, target);
-  const dims = Object.values(code.buffers).map(([count]) => count);
-  const words = [
-    groups,
-    workgroups[0],
-    check === null ? 0 : report.firstNumber([check]),
-    ...params,
-    ...tensors.flatMap((tensor, i) => placesOf(tensor, dims[i])),
-  ];
+  const [x, y] = linearGrid(groups, target).workgroups;
+  const first = check === null ? 0 : report.firstNumber([check]);
+  const dims = Object.values(code.buffers).map(([each]) => each);
+  const places = tensors.flatMap((tensor, i) => placesOf(tensor, dims[i]));
   const alone = pool.unproven > 0 && memories.some(({ isUnproven }) => isUnproven);
   if (alone) stream.flush();
-  stream.makeRoom();
-  const at = uniforms.reserve(words.length);
-  uniforms.integers.set(words, at / 4);
-  stream.dispatch({ pipeline, group }, workgroups[0], workgroups[1], null, uniforms.group, at);
+  for (const params of launches) {
+    const words = [groups, x, parts, first, ...params, ...places];
+    stream.makeRoom();
+    const at = uniforms.reserve(words.length);
+    uniforms.integers.set(words, at / 4);
+    stream.dispatch({ pipeline, group }, x, y, null, uniforms.group, at);
+  }
   for (const memory of memories) stream.touch(memory);
   if (alone) stream.flush();
 }

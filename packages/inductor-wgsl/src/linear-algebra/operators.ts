@@ -21,9 +21,8 @@ import {
   zeros,
 } from '@tessera/tensor';
 import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
-import { CHOLESKY } from './cholesky.js';
 import {
-  countOf,
+  choleskyFactor,
   determinantParts,
   factor,
   identities,
@@ -78,9 +77,7 @@ const cholesky: MatrixOperator<{ self: Tensor; upper: boolean } & Checked> = (
   [out, info],
 ) => {
   out.copy_(self);
-  const check = check_errors ? NOT_POSITIVE : null;
-  const lower = upper ? turned(out) : out;
-  runMatrixCode(runtime, CHOLESKY, [lower, info], [self.sizes.at(-1)!], countOf(self), check);
+  choleskyFactor(runtime, upper ? turned(out) : out, info, check_errors ? NOT_POSITIVE : null);
 };
 
 const luFactor: MatrixOperator<{ A: Tensor; pivot: boolean } & Checked> = (
@@ -97,10 +94,10 @@ const permutation: MatrixOperator<{ pivots: Tensor; rows: number; inverse: boole
   { pivots, rows, inverse },
   [out],
 ) => {
-  const count = out.numel / rows;
-  const params = [pivots.sizes.at(-1)!, rows, Number(inverse)];
-  const scratch = out.clone();
-  runMatrixCode(runtime, PERMUTATION, [pivots.contiguous(), scratch, out], params, count);
+  runMatrixCode(runtime, PERMUTATION, [pivots.contiguous(), out.clone(), out], {
+    count: out.numel / rows,
+    launches: [[pivots.sizes.at(-1)!, rows, Number(inverse)]],
+  });
 };
 
 const triangular: MatrixOperator<{

@@ -2,10 +2,10 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   m: u32,
   reflections: u32,
-  width: u32,
   a_start: u32,
   a_step: u32,
   a_row: u32,
@@ -38,20 +38,33 @@ fn sync() {
   workgroupBarrier();
   storageBarrier();
 }
+var<workgroup> sums: array<f32, THREADS>;
+fn total(lane: u32, value: f32) -> f32 {
+  workgroupBarrier();
+  sums[lane] = value;
+  workgroupBarrier();
+  for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+    if (lane < half) { sums[lane] += sums[lane + half]; }
+    workgroupBarrier();
+  }
+  return sums[0];
+}
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
-  for (var j = lane; j < params.width; j += THREADS) {
-    for (var step = 0u; step < params.reflections; step++) {
-      let k = params.reflections - 1u - step;
-      var along = q_[q(k, j)];
-      for (var i = k + 1u; i < params.m; i++) { along += a_[a(i, k)] * q_[q(i, j)]; }
-      along *= tau_[tau(k, 0u)];
-      q_[q(k, j)] -= along;
-      for (var i = k + 1u; i < params.m; i++) { q_[q(i, j)] -= a_[a(i, k)] * along; }
-    }
+  matrix = number / params.parts;
+  let part = number % params.parts;
+  let j = part;
+  for (var step = 0u; step < params.reflections; step++) {
+    let k = params.reflections - 1u - step;
+    var sum = 0.0;
+    for (var i = k + 1u + lane; i < params.m; i += THREADS) { sum += a_[a(i, k)] * q_[q(i, j)]; }
+    let along = (total(lane, sum) + q_[q(k, j)]) * tau_[tau(k, 0u)];
+    sync();
+    if (lane == 0u) { q_[q(k, j)] -= along; }
+    for (var i = k + 1u + lane; i < params.m; i += THREADS) { q_[q(i, j)] -= a_[a(i, k)] * along; }
+    sync();
   }
 }

@@ -2,8 +2,10 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   n: u32,
+  first: u32,
   a_start: u32,
   a_step: u32,
   a_row: u32,
@@ -29,7 +31,7 @@ fn refuse(value: i32) {
   atomicStore(&failed[2], bitcast<u32>(value));
 }
 var<private> matrix: u32;
-var<workgroup> order: u32;
+var<workgroup> order: i32;
 fn sync() {
   workgroupBarrier();
   storageBarrier();
@@ -39,18 +41,19 @@ fn sync() {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
   let n = params.n;
+  if (lane == 0u) { order = info_[info(0u, 0u)]; }
   for (var k = 0u; k < n; k++) {
-    if (lane == 0u) {
-      let d = a_[a(k, k)];
-      if (d > 0.0) { a_[a(k, k)] = sqrt(d); } else { order = k + 1u; }
-    }
-    sync();
-    if (workgroupUniformLoad(&order) != 0u) { break; }
+    if (workgroupUniformLoad(&order) != 0) { break; }
     let d = a_[a(k, k)];
+    sync();
+    if (lane == 0u) {
+      if (d > 0.0) { a_[a(k, k)] = sqrt(d); } else { order = i32(params.first + k + 1u); }
+    }
     let left = n - k - 1u;
-    for (var i = lane; i < left; i += THREADS) { a_[a(k + 1u + i, k)] /= d; }
+    for (var i = lane; i < left; i += THREADS) { a_[a(k + 1u + i, k)] /= sqrt(d); }
     sync();
     for (var at = lane; at < left * left; at += THREADS) {
       let i = k + 1u + at % left;
@@ -59,11 +62,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     sync();
   }
-  for (var at = lane; at < n * n; at += THREADS) {
-    let i = at % n;
-    let j = at / n;
-    if (i < j) { a_[a(i, j)] = 0.0; }
-  }
-  if (lane == 0u) { info_[info(0u, 0u)] = i32(order); }
+  if (lane == 0u) { info_[info(0u, 0u)] = order; }
   if (lane == 0u && info_[info(0u, 0u)] != 0) { refuse(info_[info(0u, 0u)]); }
 }

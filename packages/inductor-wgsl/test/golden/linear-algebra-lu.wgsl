@@ -2,10 +2,12 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   m: u32,
   n: u32,
   pivot: u32,
+  first: u32,
   a_start: u32,
   a_step: u32,
   a_row: u32,
@@ -50,10 +52,12 @@ fn sync() {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
   let m = params.m;
   let n = params.n;
-  var singular = 0u;
+  var singular = info_[info(0u, 0u)];
+  sync();
   for (var k = 0u; k < min(m, n); k++) {
     largest[lane] = -1.0;
     place[lane] = k;
@@ -85,8 +89,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     sync();
     let d = a_[a(k, k)];
-    if (d == 0.0 && singular == 0u) { singular = k + 1u; }
-    if (lane == 0u) { pivots_[pivots(k, 0u)] = i32(row) + 1; }
+    if (d == 0.0 && singular == 0) { singular = i32(params.first + k + 1u); }
+    if (lane == 0u) { pivots_[pivots(k, 0u)] = i32(params.first + row + 1u); }
     let below = m - k - 1u;
     if (d != 0.0) {
       for (var i = lane; i < below; i += THREADS) { a_[a(k + 1u + i, k)] /= d; }
@@ -99,6 +103,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     }
     sync();
   }
-  if (lane == 0u) { info_[info(0u, 0u)] = i32(singular); }
+  if (lane == 0u) { info_[info(0u, 0u)] = singular; }
   if (lane == 0u && info_[info(0u, 0u)] != 0) { refuse(info_[info(0u, 0u)]); }
 }

@@ -2,6 +2,7 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   swaps: u32,
   rows: u32,
@@ -43,7 +44,8 @@ fn sync() {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
   if (lane == 0u) {
     for (var i = 0u; i < params.rows; i++) { order_[order(i, 0u)] = i32(i); }
     for (var k = 0u; k < params.swaps; k++) {

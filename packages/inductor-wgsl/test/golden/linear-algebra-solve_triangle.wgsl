@@ -2,6 +2,7 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   n: u32,
   width: u32,
@@ -36,19 +37,21 @@ fn sync() {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
   let n = params.n;
-  let width = params.width;
+  let start = part * 16u;
+  let width = min(params.width - start, 16u);
   for (var step = 0u; step < n; step++) {
     let k = select(step, n - 1u - step, params.upper != 0u);
     if (params.unit == 0u) {
-      for (var j = lane; j < width; j += THREADS) { b_[b(k, j)] /= a_[a(k, k)]; }
+      for (var j = lane; j < width; j += THREADS) { b_[b(k, start + j)] /= a_[a(k, k)]; }
     }
     sync();
     let rows = n - 1u - step;
     for (var at = lane; at < rows * width; at += THREADS) {
       let i = at % rows + select(k + 1u, 0u, params.upper != 0u);
-      let j = at / rows;
+      let j = start + at / rows;
       b_[b(i, j)] -= a_[a(i, k)] * b_[b(k, j)];
     }
     sync();

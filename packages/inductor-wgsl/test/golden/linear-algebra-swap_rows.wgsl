@@ -2,9 +2,11 @@ const THREADS = 256u;
 struct Params {
   count: u32,
   columns: u32,
+  parts: u32,
   first_check: u32,
   swaps: u32,
   width: u32,
+  first: u32,
   b_start: u32,
   b_step: u32,
   b_row: u32,
@@ -34,10 +36,11 @@ fn sync() {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let number = group.y * params.columns + group.x;
   if (number >= params.count) { return; }
-  matrix = number;
+  matrix = number / params.parts;
+  let part = number % params.parts;
   for (var j = lane; j < params.width; j += THREADS) {
     for (var k = 0u; k < params.swaps; k++) {
-      let row = u32(pivots_[pivots(k, 0u)] - 1);
+      let row = u32(pivots_[pivots(k, 0u)]) - params.first - 1u;
       let above = b_[b(k, j)];
       b_[b(k, j)] = b_[b(row, j)];
       b_[b(row, j)] = above;
