@@ -147,7 +147,7 @@ export interface MatrixLaunch {
   readonly check?: OwnCheck | null;
 }
 
-/** Runs code for a batch of matrices; `tensors`, one per buffer, are in memory of their own. */
+/** Runs code for a batch of matrices; `tensors`, one per buffer, are in memory of their own. @throws device-lost, out-of-memory */
 export function runMatrixCode(
   runtime: WgpuRuntime,
   code: MatrixCode,
@@ -157,6 +157,7 @@ export function runMatrixCode(
   const groups = count * parts;
   if (groups === 0) return;
   const { context, stream, pipelines, uniforms, report, pool } = runtime;
+  context.check();
   const { target, device } = context;
   const program = programOf(code, target.software, check !== null);
   const { pipeline, layout } = pipelines.get(program, code.name);
