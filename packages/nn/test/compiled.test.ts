@@ -85,7 +85,7 @@ describe('a compiled training step', () => {
     expect(bodies).toHaveBeenCalledTimes(5);
     expect(updates).toHaveBeenCalledTimes(1);
     updates.mockRestore();
-    expect(optimizer.stateOf(model.parameters()[0]!)!.step).toBe(5);
+    expect(optimizer.state.get(model.parameters()[0]!)!.step).toBe(5);
   });
 
   it('takes schedules, new rates, betas and step counts without another capture', () => {

@@ -53,7 +53,7 @@ function follow(
       expectRecorded(param, entry.after[step]![i]!, what, RELATIVE, RELATIVE);
     });
   });
-  const state = optimizer.stateOf(params[0]!)!;
+  const state = optimizer.state.get(params[0]!)!;
   for (const [key, value] of Object.entries(entry.state))
     expectRecorded(state.tensors[key]!, value, key, RELATIVE, RELATIVE);
   return counted?.graphs.length ?? 0;
@@ -80,7 +80,7 @@ describe('further optimizers', () => {
       ...dict,
       state: { 0: { ...dict.state[0], mu_product: tensor(0.45) } },
     });
-    expect(Object.keys(optimizer.stateOf(param)!.tensors)).toEqual(['exp_avg', 'exp_avg_sq']);
+    expect(Object.keys(optimizer.state.get(param)!.tensors)).toEqual(['exp_avg', 'exp_avg_sq']);
   });
 });
 

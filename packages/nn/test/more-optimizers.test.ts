@@ -66,7 +66,7 @@ describe.each(modes)('Rprop and ASGD, %s', (_, compiled) => {
       }),
     );
     for (const [key, value] of Object.entries(entry.state))
-      expectRecorded(optimizer.stateOf(params[0]!)!.tensors[key]!, value, key, 2e-6, 2e-6);
+      expectRecorded(optimizer.state.get(params[0]!)!.tensors[key]!, value, key, 2e-6, 2e-6);
     expect(graphs).toBe(1);
   });
 });
@@ -142,11 +142,11 @@ describe.each(modes)('Adafactor, %s', (_, compiled) => {
     first.step();
     const [b, second] = make();
     second.loadStateDict(first.stateDict());
-    expect(Object.entries(second.stateOf(b)!.tensors).map(([n, t]) => [n, t.sizes])).toEqual([
+    expect(Object.entries(second.state.get(b)!.tensors).map(([n, t]) => [n, t.sizes])).toEqual([
       ['row_var', [3, 1]],
       ['col_var', [1, 2]],
     ]);
-    expect(second.stateOf(b)!.step).toBe(1);
+    expect(second.state.get(b)!.step).toBe(1);
     const saved = first.stateDict();
     const odd = { ...saved, state: { 0: { ...saved.state[0], row_var: ones([2, 1]) } } };
     expect(() => second.loadStateDict(odd)).toThrow('row_var of parameter 0');

@@ -52,8 +52,8 @@ describe('loadStateDict', () => {
     const state = { step: tensor(3), exp_avg: tensor([1, 2]), exp_avg_sq: tensor([3, 4]) };
     optimizer.loadStateDict({ state: { 0: state }, param_groups: [group] });
     expect(optimizer.paramGroups[0]).toEqual({ ...expected, params: [param] });
-    expect(optimizer.stateOf(param)!.step).toBe(3);
-    expect(optimizer.stateOf(param)!.tensors['exp_avg_sq']!.toArray()).toEqual([3, 4]);
+    expect(optimizer.state.get(param)!.step).toBe(3);
+    expect(optimizer.state.get(param)!.tensors['exp_avg_sq']!.toArray()).toEqual([3, 4]);
   });
 
   it('takes the names of a checkpoint, with or without its values', () => {
@@ -74,8 +74,8 @@ describe('loadStateDict', () => {
       optimizer.loadStateDict(all ? { ...tensors, ...values } : tensors);
       expect(optimizer.paramGroups[0]!.lr).toBe(all ? 0.5 : 2);
       if (all) expect(optimizer.paramGroups[0]).toEqual({ ...expected, params: [param] });
-      expect(optimizer.stateOf(param)!.step).toBe(3);
-      expect(optimizer.stateOf(param)!.tensors['exp_avg']!.toArray()).toEqual([1, 2]);
+      expect(optimizer.state.get(param)!.step).toBe(3);
+      expect(optimizer.state.get(param)!.tensors['exp_avg']!.toArray()).toEqual([1, 2]);
     }
   });
 

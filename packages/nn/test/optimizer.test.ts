@@ -46,7 +46,7 @@ function follow(
       ),
     );
   });
-  const state = optimizer.stateOf(params[0]!)!;
+  const state = optimizer.state.get(params[0]!)!;
   for (const [name, value] of Object.entries(recorded.state)) {
     if (name === 'step') expect(state.step).toBe(value.values[0]);
     else expectRecorded(state.tensors[name]!, value, name, RELATIVE, RELATIVE);
@@ -77,10 +77,10 @@ describe('Optimizer', () => {
     const optimizer = new optim.Adam([a, b], { lr: 0.1 });
     optimizer.step();
     expect(b.toArray()).toEqual([1]);
-    expect(optimizer.stateOf(b)).toBeUndefined();
+    expect(optimizer.state.get(b)).toBeUndefined();
     b.grad = ones([1]);
     optimizer.step();
-    expect([optimizer.stateOf(a)!.step, optimizer.stateOf(b)!.step]).toEqual([2, 1]);
+    expect([optimizer.state.get(a)!.step, optimizer.state.get(b)!.step]).toEqual([2, 1]);
     // Its first step has the size of the learning rate, whatever the others' counts are.
     expect(b.item()).toBeCloseTo(0.9, 5);
   });
@@ -141,9 +141,9 @@ describe('Optimizer', () => {
       step(b, second);
     }
     expect(b.toArray()).toEqual(a.toArray());
-    expect(second.stateOf(b)!.step).toBe(4);
-    expect(second.stateOf(b)!.tensors.exp_avg!.storage).not.toBe(
-      first.stateOf(a)!.tensors.exp_avg!.storage,
+    expect(second.state.get(b)!.step).toBe(4);
+    expect(second.state.get(b)!.tensors.exp_avg!.storage).not.toBe(
+      first.state.get(a)!.tensors.exp_avg!.storage,
     );
   });
 
@@ -155,7 +155,7 @@ describe('Optimizer', () => {
       paramGroups: [{ lr: 0.1, params: [0] }],
     });
     optimizer.step();
-    expect(optimizer.stateOf(param)!.step).toBe(8);
+    expect(optimizer.state.get(param)!.step).toBe(8);
   });
 
   it('refuses a state dict of other groups or shapes and stays as it was', () => {
@@ -178,7 +178,7 @@ describe('Optimizer', () => {
       'exp_avg of parameter 0 has shape [2], the parameter has shape [1]',
     );
     expect(optimizer.paramGroups[0]!.lr).toBe(0.1);
-    expect(optimizer.stateOf(param)!.step).toBe(1);
+    expect(optimizer.state.get(param)!.step).toBe(1);
   });
 
   it.each([

@@ -8,7 +8,7 @@
  * Up to `limit` of the `candidates` closest to `name`, best first; empty when nothing is close.
  *
  * Closeness is edit distance with transpositions, ignoring case, hyphens and underscores, at most
- * about a third of the name's length; names that contain the other one count as close too.
+ * about a third of the name's length; names of three letters or more that contain the other one count as close too.
  */
 export function nearestNames(name: string, candidates: Iterable<string>, limit = 3): string[] {
   const wanted = fold(name);
@@ -18,8 +18,8 @@ export function nearestNames(name: string, candidates: Iterable<string>, limit =
     const folded = fold(candidate);
     const score = editDistance(wanted, folded);
     if (score > cutoff) {
-      const contains = wanted.length >= 3 && (folded.includes(wanted) || wanted.includes(folded));
-      if (!contains || folded.length === 0) continue;
+      const contains = folded.includes(wanted) || wanted.includes(folded);
+      if (!contains || Math.min(wanted.length, folded.length) < 3) continue;
     }
     scored.push({ candidate, score });
   }

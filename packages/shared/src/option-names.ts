@@ -44,13 +44,18 @@ function isInstance(value: object): boolean {
 
 /**
  * Checks that `options` is absent or an object with no other than the names that `known` has. `owner` is the
- * function or class.
+ * function or class. `isOwn` says which names the caller may choose, as long as they are near to none that is known.
  *
  * @throws invalid-argument
  * @example
  *   argmax(-1, true) // argmax: options are an object, not true. Write argmax(…, { keepdim: true }).
  */
-export function checkOptionNames(owner: string, options: unknown, known: object): void {
+export function checkOptionNames(
+  owner: string,
+  options: unknown,
+  known: object,
+  isOwn?: (name: string) => boolean,
+): void {
   if (options === undefined) return;
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     refusePositional(owner, options, Object.keys(known));
@@ -59,6 +64,7 @@ export function checkOptionNames(owner: string, options: unknown, known: object)
     const names = Object.keys(known);
     if (isInstance(options)) refusePositional(owner, options, names);
     const [near] = nearestNames(name, names);
+    if (near === undefined && isOwn?.(name)) continue;
     throw new TesseraError('invalid-argument', `${owner} has no option '${name}'.`, {
       context: { option: name, known: names },
       hints: [

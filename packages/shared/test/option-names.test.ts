@@ -60,4 +60,12 @@ describe('checkOptionNames', () => {
   it('takes no option from what all objects have', () => {
     expect(refusal('sum', { toString: 1 })[0]).toBe("sum has no option 'toString'.");
   });
+
+  it('leaves names to the caller that may be its own, but for those near to a known one', () => {
+    const check = (options: object): void =>
+      checkOptionNames('A group', options, NAMES, (name) => name !== 'axis');
+    expect(() => check({ name: 'head', keepdim: true })).not.toThrow();
+    expect(() => check({ name: 'head', keepDim: true })).toThrow("Did you mean 'keepdim'?");
+    expect(() => check({ axis: 1 })).toThrow("has no option 'axis'");
+  });
 });

@@ -81,7 +81,7 @@ function measureWhole(): Omit<TrainingMemory, 'saved' | 'needed' | 'peakApart' |
   return withoutForcedCollection(() => {
     const growth = left(() => Array.from({ length: STEPS }, step)) / STEPS;
     const { parameters, inputs, optimizer } = training;
-    const state = parameters.flatMap((p) => Object.values(optimizer.stateOf(p)?.tensors ?? {}));
+    const state = parameters.flatMap((p) => Object.values(optimizer.state.get(p)?.tensors ?? {}));
     const result = {
       parameters: bytesOf(parameters),
       gradients: bytesOf(parameters.flatMap((p) => p.grad ?? [])),

@@ -36,7 +36,7 @@ export interface ASGDScalars {
 }
 
 /**
- * Averaged stochastic gradient descent; the averages are `stateOf(param).tensors.ax`.
+ * Averaged stochastic gradient descent; the averages are `state.get(param).tensors.ax`.
  *
  * A step uses the rate that the step before it has set, as in PyTorch: a new `lr` counts from the step after
  * the next. @see torch.optim.ASGD

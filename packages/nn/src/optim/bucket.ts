@@ -12,11 +12,13 @@ import type { CommonOptions, ParamGroup } from './param-group.js';
 /** Numbers that one update leaves for the next, by PyTorch's names; empty before the first. */
 export type Carried = Readonly<Record<string, number>>;
 
-/** The state of one parameter: tensors by PyTorch's names, and how often it was updated. */
+/** The state of one parameter. */
 export interface ParamState {
   /** Number of updates so far. */
   step: number;
+  /** Replaced whole, as parameters may share it. */
   carried: Carried;
+  /** By PyTorch's names; what is missing is made by the next step. */
   readonly tensors: Record<string, Tensor>;
 }
 
@@ -44,6 +46,21 @@ export interface Plan<O extends CommonOptions> {
 export function sameStructure(a: Structure, b: Structure): boolean {
   for (const key in a) if (a[key] !== b[key]) return false;
   return true;
+}
+
+/** Whether a bucket's parameters have the states that it was made of, still alike: a program may edit them between steps. */
+export function holdsStates<O extends CommonOptions>(
+  { params, state, _records: records }: Bucket<O>,
+  states: ReadonlyMap<Tensor, ParamState>,
+): boolean {
+  const { step, carried } = records[0]!;
+  return records.every(
+    (record, i) =>
+      states.get(params[i]!) === record &&
+      record.step === step &&
+      record.carried === carried &&
+      Object.keys(state).every((name) => record.tensors[name] === state[name]![i]),
+  );
 }
 
 /** Groups parameters by step count, carried numbers and names of state tensors, in order of first appearance. */

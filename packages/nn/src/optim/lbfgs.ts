@@ -15,6 +15,7 @@ import {
   type CommonOptions,
   type OptimizerParams,
   type ParamGroup,
+  checkGroupNames,
   checkedParams,
   toGroups,
   type OptionsInput,
@@ -77,11 +78,7 @@ export class LBFGS {
       throw new TesseraError('invalid-argument', "LBFGS doesn't support several parameter groups", {
         hints: ['Pass all parameters in one group.'],
       });
-    checkOptionNames('A parameter group of LBFGS', input, {
-      params: true,
-      ...NAMES,
-      initialLr: true,
-    });
+    checkGroupNames(this, input, NAMES);
     const maxIter = input!.maxIter ?? options.maxIter ?? 20;
     const defaults: LBFGSOptions = {
       lr: 1,
@@ -127,8 +124,8 @@ export class LBFGS {
    */
   loadStateDict(dict: LBFGSStateDict | Readonly<Record<string, unknown>>): void {
     const [group] = this.paramGroups;
-    const { state, paramGroups } = readStateDict(dict, [group.params.length]);
-    checkGroups(paramGroups, [group]);
+    const { state, paramGroups } = readStateDict(dict, [group]);
+    checkGroups(paramGroups, [group], NAMES);
     const { params: numbers, ...options } = paramGroups[0]!;
     const read = stateOfRecord(state[numbers[0]!], this.flatGrad());
     Object.assign(group, options);

@@ -47,28 +47,35 @@ function mismatch(
   throw new TesseraError('state-dict-mismatch', message, { hints: [hint] });
 }
 
-/** @throws state-dict-mismatch unless the groups of a state dict are those of the optimizer, with no other options */
+/**
+ * Names of the program's own are taken as they are; where a group has one and lacks an option, it is of another optimizer.
+ *
+ * @throws state-dict-mismatch unless the groups of a state dict are those of the optimizer, with no other options
+ */
 export function checkGroups(
   saved: OptimizerStateDict['paramGroups'],
   groups: readonly { readonly params: readonly Tensor[] }[],
+  options: object,
 ): void {
   if (saved.length !== groups.length)
     mismatch(
       `loaded state dict has a different number of parameter groups: ${saved.length}, this optimizer has ${groups.length}`,
     );
+  const names = Object.keys(options);
   groups.forEach((group, i) => {
-    const names = Object.keys(group);
-    for (const name in saved[i]) {
-      if (names.includes(name) || name === 'initialLr' || name === 'paramNames') continue;
+    const given = saved[i]!;
+    const isOther = !names.every((name) => name in given);
+    for (const name in given) {
+      if (name in group || name === 'initialLr' || name === 'paramNames') continue;
       const [near] = nearestNames(name, names);
-      mismatch(
+      if (near !== undefined || isOther) mismatch(
         `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
         near === undefined
-          ? `Its options are: ${names.filter((option) => option !== 'params').join(', ')}.`
+          ? `Its options are: ${names.join(', ')}.`
           : `Did you mean '${near}'?`,
       );
     }
-    const { params = [] } = saved[i]!;
+    const { params = [] } = given;
     if (params.length !== group.params.length)
       mismatch(
         `loaded state dict contains a parameter group that doesn't match the size of optimizer's group: group ${i} has ${params.length} parameters in it, ${group.params.length} here`,
@@ -76,18 +83,22 @@ export function checkGroups(
   });
 }
 
-/** Replaces options and state. @throws state-dict-mismatch, before anything is changed */
+/** Replaces options and state of an optimizer. @throws state-dict-mismatch, before anything is changed */
 export function importState<O extends CommonOptions>(
   given: unknown,
-  groups: ParamGroup<O>[],
-  states: Map<Tensor, ParamState>,
+  {
+    paramGroups: groups,
+    state: states,
+    defaults,
+  }: {
+    readonly paramGroups: ParamGroup<O>[];
+    readonly state: Map<Tensor, ParamState>;
+    readonly defaults: O;
+  },
   fresh: (param: Tensor, group: O) => Readonly<Record<string, Tensor>>,
 ): void {
-  const { state: records, paramGroups: saved } = readStateDict(
-    given,
-    groups.map(({ params }) => params.length),
-  );
-  checkGroups(saved, groups);
+  const { state: records, paramGroups: saved } = readStateDict(given, groups);
+  checkGroups(saved, groups, defaults);
   const loaded = new Map<Tensor, ParamState>();
   groups.forEach((group, i) => {
     group.params.forEach((param, at) => {

@@ -28,6 +28,7 @@ import {
   type ParamState,
   type Plan,
   type Structure,
+  holdsStates,
   makeBuckets,
   sameStructure,
 } from './bucket.js';
@@ -38,6 +39,7 @@ import {
   type OptionsInput,
   type ParamGroup,
   type ParamGroupInput,
+  checkGroupNames,
   checkedParams,
   toGroups,
 } from './param-group.js';
@@ -53,9 +55,10 @@ export abstract class Optimizer<
   readonly paramGroups: ParamGroup<O>[] = [];
   /** Options of groups that do not set their own. */
   readonly defaults: O;
+  /** State of every parameter that was updated; may be edited between steps. @see torch.optim.Optimizer.state */
+  readonly state: Map<Tensor, ParamState> = new Map();
   /** The learning rate of those groups. */
   private readonly _rate: number | Tensor;
-  private readonly _states: Map<Tensor, ParamState> = new Map();
   private _plan: Plan<O> = { buckets: [], _active: [] };
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
@@ -86,25 +89,17 @@ export abstract class Optimizer<
 
   // ---- parameters
 
-  /** Adds a group; options left out are the defaults. @throws invalid-argument */
+  /** Adds a group; options left out are the defaults, names of the program's own are kept. @throws invalid-argument */
   addParamGroup(input: ParamGroupInput<O>): void {
-    checkOptionNames(`A parameter group of ${this.constructor.name}`, input, {
-      params: true,
-      ...this.defaults,
-      initialLr: true,
-    });
+    checkGroupNames(this, input, this.defaults);
     const lr = input.lr ?? this._rate;
     const params = checkedParams(input.params, this.paramGroups);
-    const group = { ...this.defaults, ...input, ...params, lr: rateOf(lr) };
+    const own: Record<string, unknown> = {};
+    const group = Object.assign(own, this.defaults, input, { ...params, lr: rateOf(lr) });
     bindTensors(group, 'lr', lr);
     bindTensors(group, 'betas', (group as { betas?: unknown }).betas);
     this.checkOptions(group);
     this.paramGroups.push(group);
-  }
-
-  /** State tensors of a parameter by PyTorch's names, and its number of updates; undefined before its first. */
-  stateOf(param: Tensor): Readonly<ParamState> | undefined {
-    return this._states.get(param);
   }
 
   /** Clears all gradients: sets them to null, or to zero. */
@@ -148,7 +143,7 @@ export abstract class Optimizer<
     return this._plan;
   }
 
-  /** Whether the last plan fits: the same parameters have gradients, with the same choices. */
+  /** Whether the last plan fits: the same parameters have gradients and state, with the same choices. */
   private planHolds(): boolean {
     const { buckets, _active: active } = this._plan;
     let at = 0;
@@ -160,8 +155,10 @@ export abstract class Optimizer<
       }
     }
     if (at !== active.length) return false;
-    return buckets.every((bucket) =>
-      sameStructure(bucket.structure, this.structure(bucket._group)),
+    return buckets.every(
+      (bucket) =>
+        sameStructure(bucket.structure, this.structure(bucket._group)) &&
+        holdsStates(bucket, this.state),
     );
   }
 
@@ -182,13 +179,12 @@ export abstract class Optimizer<
 
   /** The state of a parameter with all tensors that its group's choices ask for. */
   private readyState(param: Tensor, group: ParamGroup<O>): ParamState {
-    const existing = this._states.get(param);
     const make = (): Record<string, Tensor> => noGrad(() => this.stateTensors(param, group));
     // Made now, not recorded: a trace must find the state as something that exists, like its parameter.
     const fresh = isMadeByCall(param) ? make() : withoutModes(make);
-    const state = existing ?? { step: 0, carried: {}, tensors: {} };
+    const state = this.state.get(param) ?? { step: 0, carried: {}, tensors: {} };
     for (const [name, tensor] of Object.entries(fresh)) state.tensors[name] ??= keep(tensor);
-    this._states.set(param, state);
+    this.state.set(param, state);
     return state;
   }
 
@@ -201,7 +197,7 @@ export abstract class Optimizer<
 
   /** State by parameter number, by PyTorch's names, and groups with our names of options; shares memory with the optimizer. */
   stateDict(): OptimizerStateDict {
-    return exportState(this.paramGroups, this._states);
+    return exportState(this.paramGroups, this.state);
   }
 
   /**
@@ -215,7 +211,7 @@ export abstract class Optimizer<
    * optimizer.loadStateDict({ ...state, ...options });
    */
   loadStateDict(dict: OptimizerStateDict | Readonly<Record<string, unknown>>): void {
-    importState(dict, this.paramGroups, this._states, (param, group) =>
+    importState(dict, this, (param, group) =>
       withoutModes(() => noGrad(() => this.stateTensors(param, group))),
     );
     this._plan = { buckets: [], _active: [] };

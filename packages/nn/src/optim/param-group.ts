@@ -1,7 +1,7 @@
 /**
  * @file Parameter groups: which tensors an optimizer updates, with which options.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 
 /** Options that every optimizer has. */
@@ -18,6 +18,8 @@ export type ParamGroup<O extends CommonOptions = CommonOptions> = O & {
   paramNames?: readonly string[];
   /** The learning rate that a scheduler started from. */
   initialLr?: number;
+  /** What the program keeps with the group, by names of its own; in state dicts, too. */
+  [own: string]: unknown;
 };
 
 /** Parameters, or all of them with their names as `namedParameters()` has them. */
@@ -31,9 +33,13 @@ export type OptionsInput<O extends CommonOptions> = Partial<Omit<O, 'lr' | 'beta
   readonly lr?: number | Tensor;
 } & (O extends { betas: unknown } ? { readonly betas?: Betas } : unknown);
 
-/** A group as it is given to an optimizer: options left out are the optimizer's defaults. */
+/**
+ * A group as it is given to an optimizer: options left out are the optimizer's defaults, names of the program's own
+ * (`name`, `lrScale`) are kept, unless they look like a misspelt option.
+ */
 export type ParamGroupInput<O extends CommonOptions> = OptionsInput<O> & {
   readonly params: GivenParams | Tensor;
+  readonly [own: string]: unknown;
 };
 
 /** What an optimizer is made from: parameters, or groups of them. */
@@ -69,6 +75,17 @@ export function toGroups<O extends CommonOptions>(
   if (items.every((item) => isTensor(item) || Array.isArray(item)))
     return [{ params: items } as unknown as ParamGroupInput<O>];
   return items as ParamGroupInput<O>[];
+}
+
+/** @throws invalid-argument for names that are near to one of the options; others are the program's own */
+export function checkGroupNames(optimizer: object, input: unknown, options: object): void {
+  checkOptionNames(
+    `A parameter group of ${optimizer.constructor.name}`,
+    input,
+    { params: true, ...options, initialLr: true },
+    // Nobody's own name, and near to none of ours.
+    (name) => !/^learning_?rate$/i.test(name),
+  );
 }
 
 /** The tensors of a group input, with their names if they have any. @throws invalid-argument for anything that cannot be optimized */

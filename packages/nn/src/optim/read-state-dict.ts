@@ -26,14 +26,16 @@ function plain(value: unknown): unknown {
   return dtype === 'bool' ? number !== 0 : number;
 }
 
-/** The options of a group that are set, by our names; a list of names with numbers is an array. */
-function optionsOf(group: Tree): Tree {
+/** The options of a group that are set, of PyTorch's by our names; a list of names with numbers is an array. */
+function optionsOf(group: Tree, isTorch: boolean): Tree {
   const options: Tree = {};
   for (const [name, value] of Object.entries(group)) {
     // What PyTorch leaves open, each optimizer here has a default for.
     if (IGNORED.has(name) || value === null) continue;
     const list = isTree(value) && '0' in value ? Object.values(value).map(plain) : plain(value);
-    options[camelCase(name)] = typeof list === 'string' ? camelCase(list) : list;
+    // Choices are words of PyTorch's; other words are the program's own.
+    options[isTorch ? camelCase(name) : name] =
+      isTorch && name.endsWith('_fn') && typeof list === 'string' ? camelCase(list) : list;
   }
   return options;
 }
@@ -41,15 +43,19 @@ function optionsOf(group: Tree): Tree {
 /**
  * Any of those forms as our own. Without groups, the parameters are numbered in order and keep their options.
  *
- * @param sizes numbers of parameters of the optimizer's groups
+ * @param own the optimizer's groups
  * @throws state-dict-mismatch
  */
-export function readStateDict(dict: unknown, sizes: readonly number[]): OptimizerStateDict {
+export function readStateDict(
+  dict: unknown,
+  own: readonly { readonly params: readonly unknown[] }[],
+): OptimizerStateDict {
   const flat = isTree(dict) ? dict : {};
   const given = Object.keys(flat).some((name) => /^(state|paramGroups|param_groups)\./.test(name))
     ? nested(flat)
     : flat;
-  const groups = given['paramGroups'] ?? given['param_groups'];
+  const torch = given['param_groups'];
+  const groups = given['paramGroups'] ?? torch;
   if (!isTree(groups ?? given['state']))
     throw new TesseraError('state-dict-mismatch', 'This is no state dict of an optimizer.', {
       context: { keys: Object.keys(flat) },
@@ -58,11 +64,11 @@ export function readStateDict(dict: unknown, sizes: readonly number[]): Optimize
       ],
     });
   let next = 0;
-  const numbered = sizes.map((size) => ({ params: Array.from({ length: size }, () => next++) }));
+  const numbered = own.map(({ params }) => ({ params: params.map(() => next++) }));
   return {
     state: given['state'] ?? {},
     paramGroups: isTree(groups)
-      ? Object.values(groups).map((group) => optionsOf(group as Tree))
+      ? Object.values(groups).map((group) => optionsOf(group as Tree, groups === torch))
       : numbered,
   } as unknown as OptimizerStateDict;
 }
