@@ -15,7 +15,7 @@ import {
   stack,
   zeros,
 } from '@tessera/tensor';
-import { clamp_, gradientOf } from '@tessera/tensor/internal';
+import { clamp_, gradientOf, checkTensors } from '@tessera/tensor/internal';
 
 /** Options of `clipGradNorm_`. */
 export interface ClipGradNormOptions {
@@ -30,15 +30,22 @@ const CLIP_GRAD_NORM: OptionNames<ClipGradNormOptions> = {
   errorIfNonfinite: true,
 };
 
-function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
-  if (!isTensor(parameters) && typeof parameters[Symbol.iterator] !== 'function')
+function listOf(parameters: Iterable<Tensor> | Tensor): readonly Tensor[] {
+  if (!isTensor(parameters) && typeof parameters?.[Symbol.iterator] !== 'function')
     throw new TesseraError(
       'invalid-argument',
-      `gradients are clipped of parameters, not of a ${parameters.constructor.name}`,
+      `gradients are clipped of parameters, not of ${String(parameters)}`,
       { hints: ['Pass model.parameters().'] },
     );
   const list = isTensor(parameters) ? [parameters] : [...parameters];
-  return list.map(gradientOf).filter((grad): grad is Tensor => grad !== null);
+  for (const parameter of list) checkTensors('clip', { parameter });
+  return list;
+}
+
+function gradientsOf(parameters: Iterable<Tensor> | Tensor): Tensor[] {
+  return listOf(parameters)
+    .map(gradientOf)
+    .filter((grad): grad is Tensor => grad !== null);
 }
 
 /**
@@ -52,7 +59,7 @@ export function getTotalNorm(
   options: ClipGradNormOptions = {},
 ): Tensor {
   checkOptionNames('getTotalNorm', options, CLIP_GRAD_NORM);
-  return totalNorm(isTensor(tensors) ? [tensors] : [...tensors], options);
+  return totalNorm(listOf(tensors), options);
 }
 
 function totalNorm(
@@ -110,6 +117,7 @@ export function clipGradsWithNorm_(
   maxNorm: number,
   norm: Tensor,
 ): void {
+  checkTensors('clipGradsWithNorm_', { norm });
   noGrad(() => scale(gradientsOf(parameters), maxNorm, norm));
 }
 

@@ -8,6 +8,7 @@ import type { Module } from './module/module.js';
 import type { BatchNorm } from './modules/batch-norm.js';
 import type { Linear } from './modules/linear.js';
 import { Parameter } from './parameter.js';
+import { checkModule } from './module/check-child.js';
 
 /** What has a weight and maybe a bias. */
 type Layer = Module & { weight: Parameter; bias: Parameter | null };
@@ -18,6 +19,7 @@ function refuse(text: string, hint: string): never {
 
 /** A copy of a layer whose results are those of the norm behind it; the weight's output channels are at `dim`. */
 function fuse<L extends Layer>(layer: L, bn: BatchNorm, dim: number): L {
+  checkModule('fuse', bn);
   if (layer.training || bn.training)
     refuse('Fusion only for eval!', 'Call eval() of the model first.');
   const { running_mean: mean, running_var: variance, weight, bias } = bn;
@@ -56,6 +58,7 @@ export function fuseConvBnEval<L extends Layer>(
   options: { readonly transpose?: boolean } = {},
 ): L {
   checkOptionNames('fuseConvBnEval', options, TRANSPOSE);
+  checkModule('fuseConvBnEval', conv);
   return fuse(conv, bn, options.transpose === true ? 1 : 0);
 }
 
@@ -66,6 +69,7 @@ export function fuseConvBnEval<L extends Layer>(
  * @see torch.nn.utils.fusion.fuse_linear_bn_eval
  */
 export function fuseLinearBnEval(linear: Linear, bn: BatchNorm): Linear {
+  checkModule('fuseLinearBnEval', linear);
   if (linear.outFeatures !== bn.numFeatures && bn.numFeatures !== 1)
     refuse(
       `To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got linear.out_features=${linear.outFeatures} and bn.num_features=${bn.numFeatures}`,

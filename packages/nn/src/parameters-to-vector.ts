@@ -3,10 +3,14 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, cat, noGrad } from '@tessera/tensor';
+import { checkList } from './module/check-child.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** The elements of all tensors, one after another, `[total]`. @throws invalid-argument @see torch.nn.utils.parameters_to_vector */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
+  checkList('parametersToVector', parameters, 'model.parameters()');
   const list = [...parameters];
+  for (const parameter of list) checkTensors('parametersToVector', { parameter });
   const other = list.find(({ device }) => device !== list[0]!.device);
   if (list.length === 0 || other !== undefined)
     throw new TesseraError(
@@ -24,6 +28,8 @@ export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
  * @see torch.nn.utils.vector_to_parameters
  */
 export function vectorToParameters(vector: Tensor, parameters: Iterable<Tensor>): void {
+  checkList('vectorToParameters', parameters, 'vector, model.parameters()');
+  checkTensors('vectorToParameters', { vector });
   const list = [...parameters];
   const total = list.reduce((sum, { numel }) => sum + numel, 0);
   if (vector.ndim !== 1 || vector.numel !== total)

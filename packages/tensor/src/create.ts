@@ -112,7 +112,7 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return literal(() => {
     if (ArrayBuffer.isView(data)) return fromTypedArray(data, [data.length], options);
     const { sizes, values } = flatten(data);
-    const out = emptyContiguous(sizes, options.dtype ?? inferDType(values), 'cpu');
+    const out = emptyContiguous(sizes, options?.dtype ?? inferDType(values), 'cpu');
     // What a double does not hold stays a BigInt, as among `Elements`.
     const numbers = values.map((value) =>
       isBig(value) && !Number.isSafeInteger(Number(value)) ? bigElement(value) : Number(value),
@@ -131,16 +131,16 @@ export function fromTypedArray(
 ): Tensor {
   return literal(() => {
     const native = VIEW_DTYPES.find(([constructor]) => data instanceof constructor)?.[1];
-    const { length } = data;
     if (native === undefined) {
       throw new TesseraError(
         'invalid-argument',
-        `Cannot make a tensor from ${data.constructor.name}.`,
+        `Cannot make a tensor from ${String(data?.constructor.name)}.`,
         {
           hints: ['Pass an array of a dtype, such as Float32Array or Uint8Array.'],
         },
       );
     }
+    const { length } = data;
     if (numelOf(sizes) !== length) {
       throw new TesseraError(
         'shape-mismatch',
@@ -167,6 +167,14 @@ export function fromBytes(
   options: TensorOptions = {},
 ): Tensor {
   return literal(() => {
+    if (!(bytes instanceof Uint8Array) || !Array.isArray(sizes))
+      throw new TesseraError(
+        'invalid-argument',
+        'fromBytes takes a Uint8Array, a list of sizes and a dtype.',
+        {
+          hints: ["Write fromBytes(bytes, [2, 3], 'float32')."],
+        },
+      );
     if (bytes.byteLength !== numelOf(sizes) * itemSize(dtype)) {
       throw new TesseraError(
         'shape-mismatch',

@@ -5,6 +5,7 @@ export { autocastKey, withAutocastSettings } from './autocast/autocast-state.js'
 export { deviceRuntime } from './device.js';
 
 // Tensors
+export { checkTensors } from './check-tensors.js';
 export { checkPromise } from './op/check-promise.js';
 export { type MadeAs, type PendingValue, TensorBase } from './tensor-base.js';
 export {
@@ -12,11 +13,9 @@ export {
   emptyFromMeta,
   emptyOnMemory,
   fakeFromMeta,
-  isFakeMode,
   makeTensor,
   storageBytes,
   withFakeTensors,
-  withRealTensors,
 } from './tensor-factory.js';
 export { formatStrides } from './memory-format.js';
 export { kindType, numberType, promotedType } from './type-promotion.js';

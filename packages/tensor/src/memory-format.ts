@@ -1,7 +1,7 @@
 /**
  * @file Memory formats: which layout a copy gets.
  */
-import { type OptionNames, checkOptionNames } from '@tessera/shared';
+import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import type { TensorMeta } from './op/op-record.js';
 import type { Tensor } from './tensor.js';
 import { contiguousStrides, isContiguous } from './shape.js';
@@ -14,13 +14,18 @@ import {
 /** `preserve` keeps a dense layout's order of dimensions; `channelsLast` is NHWC order of a 4-d tensor. */
 export type MemoryFormat = 'contiguous' | 'preserve' | 'channelsLast' | 'channelsLast3d';
 
-/** Strides of a copy of `self` in a format (null: preserve). */
+/** Strides of a copy of `self` in a format (null: preserve). @throws invalid-dim where the format is of another rank */
 export function formatStrides(
   self: Pick<Tensor, 'sizes' | 'strides'>,
   format: MemoryFormat | null,
 ): number[] {
   if (format === null || format === 'preserve') return preservedStrides(self.sizes, self.strides);
-  return format === 'contiguous' ? contiguousStrides(self.sizes) : channelsLastStrides(self.sizes);
+  if (format === 'contiguous') return contiguousStrides(self.sizes);
+  const rank = format === 'channelsLast' ? 4 : 5;
+  if (self.sizes.length === rank) return channelsLastStrides(self.sizes);
+  throw new TesseraError('invalid-dim', `required rank ${rank} tensor to use ${format} format`, {
+    hints: ['channelsLast is for [N, C, H, W].'],
+  });
 }
 
 export const MEMORY_FORMAT: OptionNames<{ memoryFormat?: MemoryFormat }> = { memoryFormat: true };

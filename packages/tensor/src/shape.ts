@@ -277,6 +277,6 @@ export function checkGradient(
   throw new TesseraError(
     'shape-mismatch',
     `${op}_backward: Expected grad_output to have the same shape as output; output has shape ${formatSizes(sizes)} but got grad_output of shape ${formatSizes(given)}`,
-    { hints: ['Give one gradient per element of the result.'] },
+    { hints: ['Give one per element.'] },
   );
 }

@@ -20,7 +20,7 @@ import { isInferenceTensor, refuseInferenceTensor } from './autograd/inference-m
 import './autograd/autograd-grad-op.js';
 import './autograd/record.js';
 import type { DeviceType } from './device.js';
-import { TesseraError, inspectsAs } from '@tessera/shared';
+import { TesseraError, checkOptionNames, inspectsAs } from '@tessera/shared';
 import { readNumbers } from './kernels/elements.js';
 import { noData } from './no-data.js';
 import { operatorOnTensor } from './operator-on-tensor.js';
@@ -238,6 +238,7 @@ export class Tensor extends TensorBase {
     options: { retainGraph?: boolean; createGraph?: boolean; inputs?: readonly Tensor[] } = {},
   ): void {
     checkGradient(gradient, 'backward()');
+    checkOptionNames('backward', options, { retainGraph: 1, createGraph: 1, inputs: 1 });
     const createGraph = options.createGraph ?? false;
     const retainGraph = options.retainGraph ?? createGraph;
     const inputs = options.inputs ?? null;

@@ -54,6 +54,23 @@ describe('what no operator knows', () => {
     ['a choice', () => where(index.gt(0), index.to('int8'), 300), /int8.*overflow/],
     ['a seed', () => manualSeed('a' as never), /whole number/],
     ['a seed that is no number', () => manualSeed(Number.NaN), /whole number/],
+    [
+      "PyTorch's name of an option of backward",
+      () => x.sum().backward(null, { retain_graph: true }),
+      /retainGraph/,
+    ],
+    [
+      'a format of another rank',
+      () => x.clone({ memoryFormat: 'channelsLast' }),
+      /required rank 4 tensor to use channelsLast/,
+    ],
+    [
+      'one of a volume',
+      () => x.contiguous({ memoryFormat: 'channelsLast3d' }),
+      /required rank 5 tensor/,
+    ],
+    ['no items to put at', () => x.clone().indexPut_(), /undefined is no index/],
+    ['null for a dimension with a default', () => x.roll(1, null), /dims/],
     ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
   ])('%s is an error that says what to write', (_name, call, expected) => {
     expect(refusal(call)).toMatch(expected);

@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, fromTypedArray, isTensor, stack, tensor } from '@tessera/tensor';
+import { checkList } from '../module/check-child.js';
 
 /** What `defaultCollate` makes of samples of a type. */
 export type Collated<T> = T extends Tensor | ArrayBufferView | number | bigint | boolean
@@ -27,6 +28,7 @@ function describe(value: unknown): string {
  * @see torch.utils.data.default_collate
  */
 export function defaultCollate<T>(samples: readonly T[]): Collated<T> {
+  checkList('defaultCollate', samples, '[a, b]');
   return collate(samples) as Collated<T>;
 }
 

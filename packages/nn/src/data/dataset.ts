@@ -112,6 +112,10 @@ export function randomSplit<T>(
   options: { readonly seed?: number } = {},
 ): Subset<T>[] {
   checkOptionNames('randomSplit', options, SPLIT);
+  if (!Array.isArray(lengths) || typeof dataset?.length !== 'number')
+    throw new TesseraError('invalid-argument', 'randomSplit takes a dataset and a list of lengths.', {
+      hints: ['Write randomSplit(data, [0.8, 0.2]).'],
+    });
   const { length } = dataset;
   const sizes = sum(lengths) === 1 ? sharesOf(length, lengths) : [...lengths];
   if (sum(sizes) !== length || !sizes.every((size) => Number.isInteger(size) && size >= 0))

@@ -4,6 +4,7 @@
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { multinomial, randperm, tensor } from '@tessera/tensor';
 import { philoxUniform } from '@tessera/tensor/internal';
+import { checkList } from '../module/check-child.js';
 
 /** Sample numbers of one epoch; called once per epoch, counted from 0. */
 export interface Sampler {
@@ -56,6 +57,7 @@ export function weightedRandomSampler(
   options: WeightedSamplerOptions = {},
 ): Sampler {
   checkOptionNames('weightedRandomSampler', options, WEIGHTED);
+  checkList('weightedRandomSampler', weights, '[1, 2], 2');
   const { replacement = true, seed } = options;
   const given = Float64Array.from(weights);
   const drawable = given.filter((weight) => weight > 0).length;

@@ -21,7 +21,7 @@ import { Categorical } from './categorical.js';
 import { Cauchy } from './cauchy.js';
 import { halfLogDet } from './covariance.js';
 import { Beta, Dirichlet } from './dirichlet.js';
-import type { Distribution } from './distribution.js';
+import { Distribution } from './distribution.js';
 import { Exponential } from './exponential.js';
 import { EULER, Gumbel, Pareto } from './extreme-value.js';
 import { Gamma } from './gamma.js';
@@ -216,6 +216,15 @@ function unknownPair(p: Distribution, q: Distribution): TesseraError {
  * @see torch.distributions.kl_divergence
  */
 export function klDivergence(p: Distribution, q: Distribution): Tensor {
+  for (const each of [p, q])
+    if (!(each instanceof Distribution))
+      throw new TesseraError(
+        'invalid-argument',
+        `KL is between distributions, not of ${String(each)}.`,
+        {
+          hints: ['Write klDivergence(new Normal(0, 1), new Normal(1, 1)).'],
+        },
+      );
   const found = [...registered, ...(builtIn ??= builtInPairs())].find(
     ([P, Q]) => p instanceof P && q instanceof Q,
   );

@@ -32,7 +32,7 @@ function ontoSet(
   constraint: Constraint,
   onto: (constraint: Constraint) => Transform,
 ): Transform | null {
-  const { lower, upper, each, along } = constraint;
+  const { lower, upper, each, along } = constraint ?? ({} as Partial<Constraint>);
   if (constraint === real) return identityTransform();
   if (constraint === corrCholesky) return new CorrCholeskyTransform();
   if (along !== undefined) {
@@ -61,7 +61,7 @@ function ontoSet(
 }
 
 function unknown(constraint: Constraint): TesseraError {
-  return new TesseraError('invalid-argument', `Cannot transform ${constraint.text} constraints`, {
+  return new TesseraError('invalid-argument', `Cannot transform ${constraint?.text} constraints`, {
     hints: [
       'Real numbers, intervals, simplex, corrCholesky, independent ones, cat and stack can be; by transformTo lowerCholesky and positiveDefinite too.',
     ],

@@ -1,7 +1,8 @@
 /**
  * @file Adaptive pooling with sizes that may be kept.
  */
-import { type Tensor } from '@tessera/tensor';
+import { TesseraError } from '@tessera/shared';
+import { type Tensor, isTensor } from '@tessera/tensor';
 import {
   adaptiveAvgPool1d as pool1d,
   adaptiveAvgPool2d as pool2d,
@@ -17,7 +18,13 @@ type AdaptiveSize = number | readonly (number | null)[];
 /** Sizes without null. */
 function sizesFor(input: Tensor, outputSize: AdaptiveSize, rank: number): readonly number[] {
   if (typeof outputSize === 'number') return Array<number>(rank).fill(outputSize);
-  return outputSize.map((size, i) => size ?? input.sizes.at(i - rank) ?? 1);
+  if (!isTensor(input) || !Array.isArray(outputSize))
+    throw new TesseraError('invalid-argument', 'Adaptive pooling takes a tensor and a size.', {
+      hints: ['Write adaptiveAvgPool2d(x, 1) or adaptiveAvgPool2d(x, [4, null]).'],
+    });
+  return (outputSize as readonly (number | null)[]).map(
+    (size, i) => size ?? input.sizes.at(i - rank) ?? 1,
+  );
 }
 
 /** Means of [N, C, L] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_avg_pool1d */

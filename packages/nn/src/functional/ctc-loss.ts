@@ -44,6 +44,7 @@ import {
   ctcAlphas,
   reductionNumber,
   toDtype,
+  checkTensors,
 } from '@tessera/tensor/internal';
 
 /** Options of `ctcLoss`. */
@@ -133,6 +134,7 @@ export function ctcLoss(
   options: CtcLossOptions = {},
 ): Tensor {
   checkOptionNames('ctcLoss', options, CTC_LOSS);
+  checkTensors('ctcLoss', { logProbs, targets });
   const { blank = 0, zeroInfinity = false, reduction = 'mean' } = options;
   if (logProbs.ndim === 2) {
     const one = (lengths: Tensor | readonly number[]): Tensor | readonly number[] =>

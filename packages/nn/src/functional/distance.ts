@@ -3,6 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, cdist, index, triuIndices, unbind } from '@tessera/tensor';
+import { checkTensors } from '@tessera/tensor/internal';
 
 export { cosineSimilarity, pairwiseDistance } from '@tessera/tensor';
 
@@ -38,6 +39,7 @@ const PDIST: OptionNames<PdistOptions> = { p: true };
  */
 export function pdist(input: Tensor, options: PdistOptions = {}): Tensor {
   checkOptionNames('pdist', options, PDIST);
+  checkTensors('pdist', { input });
   if (input.ndim !== 2)
     throw new TesseraError('invalid-dim', `pdist only supports 2D tensors, got: ${input.ndim}D`, {
       hints: ['Give it the points as rows: [n, m].'],

@@ -3,7 +3,13 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, dropout as drop, empty, emptyLike, noGrad, unsqueeze } from '@tessera/tensor';
-import { bernoulli_, dropout_ as drop_, formatSizes, mul_ } from '@tessera/tensor/internal';
+import {
+  bernoulli_,
+  dropout_ as drop_,
+  formatSizes,
+  mul_,
+  checkTensors,
+} from '@tessera/tensor/internal';
 
 /** Options of every dropout. */
 export interface DropoutOptions {
@@ -43,6 +49,7 @@ function channelMask(input: Tensor, p: number): Tensor {
 /** Zeroes whole channels of [N, C, …] with probability p and scales the rest, when training. @throws invalid-argument, shape-mismatch @see torch.feature_dropout */
 export function featureDropout(input: Tensor, options: DropoutOptions = {}): Tensor {
   checkOptionNames('featureDropout', options, DROPOUT);
+  checkTensors('featureDropout', { input });
   const { p = 0.5, training = true, inplace = false } = options;
   checkProbability(p);
   if (input.ndim < 2)
@@ -68,6 +75,7 @@ function channelDropout(input: Tensor, options: DropoutOptions, rank: number): T
 /** Zeroes whole channels of [N, C, L] or [C, L]. @throws invalid-argument @see torch.nn.functional.dropout1d */
 export function dropout1d(input: Tensor, options: DropoutOptions = {}): Tensor {
   checkOptionNames('dropout1d', options, DROPOUT);
+  checkTensors('dropout1d', { input });
   return channelDropout(input, options, 3);
 }
 
@@ -80,6 +88,7 @@ export function dropout2d(input: Tensor, options: DropoutOptions = {}): Tensor {
 /** Zeroes whole channels of [N, C, D, H, W] or [C, D, H, W]. @throws invalid-argument @see torch.nn.functional.dropout3d */
 export function dropout3d(input: Tensor, options: DropoutOptions = {}): Tensor {
   checkOptionNames('dropout3d', options, DROPOUT);
+  checkTensors('dropout3d', { input });
   return channelDropout(input, options, 5);
 }
 
@@ -116,6 +125,7 @@ export function alphaDropout(input: Tensor, options: DropoutOptions = {}): Tenso
 /** The same for whole channels of [N, C, …]. @throws invalid-argument @see torch.nn.functional.feature_alpha_dropout */
 export function featureAlphaDropout(input: Tensor, options: DropoutOptions = {}): Tensor {
   checkOptionNames('featureAlphaDropout', options, DROPOUT);
+  checkTensors('featureAlphaDropout', { input });
   const { p = 0.5, training = true, inplace = false } = options;
   checkProbability(p);
   if (!training || p === 0) return input;

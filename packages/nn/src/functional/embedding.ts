@@ -11,7 +11,11 @@ import {
   reshape,
 } from '@tessera/tensor';
 import { checkChoice } from '../module/check-options.js';
-import { embeddingRenorm_, embeddingBag as lookUpBags } from '@tessera/tensor/internal';
+import {
+  embeddingRenorm_,
+  embeddingBag as lookUpBags,
+  checkTensors,
+} from '@tessera/tensor/internal';
 
 /** Options that both have. */
 interface LookupOptions {
@@ -94,6 +98,7 @@ export function embeddingBag(
   options: EmbeddingBagLookupOptions = {},
 ): Tensor {
   checkOptionNames('embeddingBag', options, EMBEDDING_BAG_LOOKUP);
+  checkTensors('embeddingBag', { input, weight });
   const { perSampleWeights = null, mode = 'mean' } = options;
   checkChoice('embeddingBag', 'mode', mode, ['sum', 'mean', 'max']);
   const refuse = (message: string, hint: string): never => {

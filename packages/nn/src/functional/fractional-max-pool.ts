@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, arange, cat, floor, full, gather, rand } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, checkTensors } from '@tessera/tensor/internal';
 
 /** Options of fractional max pooling: the size of the result, or its ratio to that of the input. */
 export interface FractionalMaxPoolOptions {
@@ -96,6 +96,8 @@ function pool(
   kernelSize: number | readonly number[],
   options: FractionalMaxPoolOptions,
 ): [output: Tensor, indices: Tensor] {
+  checkTensors(name, { input });
+  checkOutputSize(name, options ?? {});
   if (input.ndim !== rank + 1 && input.ndim !== rank + 2)
     throw new TesseraError(
       'shape-mismatch',

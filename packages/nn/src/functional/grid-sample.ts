@@ -7,6 +7,7 @@ import {
   type GridSampleOptions,
   formatSizes,
   gridSample as sample,
+  checkTensors,
 } from '@tessera/tensor/internal';
 
 export type { GridSampleOptions };
@@ -47,13 +48,14 @@ export function affineGrid(
   options: AffineGridOptions = {},
 ): Tensor {
   checkOptionNames('affineGrid', options, AFFINE_GRID);
+  checkTensors('affineGrid', { theta });
   const [batch, , ...sizes] = Array.isArray(size) ? (size as readonly number[]) : [];
   const rank = sizes.length;
   const expected = [batch, rank, rank + 1];
   if ((rank !== 2 && rank !== 3) || String(theta.shape) !== String(expected)) {
     throw new TesseraError(
       'shape-mismatch',
-      `affineGrid: expected theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W], but got ${formatSizes(theta.shape)} and ${formatSizes(size ?? [])}`,
+      `affineGrid: expected theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W], but got ${formatSizes(theta.shape)} and [${String(size)}]`,
       { hints: ['size is that of the image to be made, with its batch and channels.'] },
     );
   }

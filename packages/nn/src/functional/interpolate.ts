@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
-import { upsample } from '@tessera/tensor/internal';
+import { upsample, checkTensors } from '@tessera/tensor/internal';
 import { checkChoice } from '../module/check-options.js';
 import { adaptiveAvgPool1d, adaptiveAvgPool2d, adaptiveAvgPool3d } from './adaptive-pool.js';
 
@@ -64,6 +64,7 @@ function refuse(message: string, hint: string): never {
  */
 export function interpolate(input: Tensor, options: InterpolateOptions = {}): Tensor {
   checkOptionNames('interpolate', options, INTERPOLATE);
+  checkTensors('interpolate', { input });
   const { mode = 'nearest', alignCorners = null, antialias = false } = options;
   checkChoice('interpolate', 'mode', mode, MODES);
   const rank = input.ndim - 2;

@@ -5,8 +5,12 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, linear, reshape } from '@tessera/tensor';
-import { type CrossEntropyOptions, crossEntropy, formatSizes } from '@tessera/tensor/internal';
-import { checkTensors } from './check-tensors.js';
+import {
+  type CrossEntropyOptions,
+  crossEntropy,
+  formatSizes,
+  checkTensors,
+} from '@tessera/tensor/internal';
 
 /** Options of `linearCrossEntropy`. */
 export interface LinearCrossEntropyOptions extends CrossEntropyOptions {

@@ -3,7 +3,7 @@
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, reshape } from '@tessera/tensor';
-import { avgPool3d, constantPad } from '@tessera/tensor/internal';
+import { avgPool3d, constantPad, checkTensors } from '@tessera/tensor/internal';
 
 /** Options of `localResponseNorm`. */
 export interface LocalResponseNormOptions {
@@ -29,6 +29,7 @@ export function localResponseNorm(
   options: LocalResponseNormOptions = {},
 ): Tensor {
   checkOptionNames('localResponseNorm', options, LOCAL_RESPONSE_NORM);
+  checkTensors('localResponseNorm', { input });
   const { alpha = 1e-4, beta = 0.75, k = 1 } = options;
   if (input.ndim < 3)
     throw new TesseraError(

@@ -23,8 +23,8 @@ import {
   reduced,
   reductionNumber,
   sameNumbers,
+  checkTensors,
 } from '@tessera/tensor/internal';
-import { checkTensors } from './check-tensors.js';
 import { pairwiseDistance } from './distance.js';
 
 /** The elements, their mean or their sum. @throws invalid-argument */

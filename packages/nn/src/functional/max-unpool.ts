@@ -36,11 +36,11 @@ function sizesOf(
   const [kernel, step, border] = [kernelSize, stride, padding].map((v) => perDimension(v, rank));
   const usual = input.map((size, d) => (size - 1) * step![d]! + kernel![d]! - 2 * border![d]!);
   if (outputSize === null) return usual;
-  const wanted = outputSize.slice(-rank);
+  const wanted = Array.isArray(outputSize) ? outputSize.slice(-rank) : [];
   if (wanted.length !== rank || wanted.some((s, d) => Math.abs(s - usual[d]!) >= step![d]!))
     refuse(
       name,
-      `invalid outputSize ${formatSizes(outputSize)}: sizes differ from ${formatSizes(usual)} by less than the stride`,
+      `invalid outputSize [${String(outputSize)}]: sizes differ from ${formatSizes(usual)} by less than the stride`,
     );
   return wanted;
 }
@@ -57,8 +57,8 @@ function unpool(
   kernelSize: number | readonly number[],
   options: MaxUnpoolOptions,
 ): Tensor {
-  if (!isTensor(indices) || kernelSize === undefined)
-    refuse(name, 'indices and a kernel size are needed');
+  if (!isTensor(input) || !isTensor(indices) || kernelSize === undefined)
+    refuse(name, 'input, indices and a kernel size are needed');
   if (formatSizes(indices.sizes) !== formatSizes(input.sizes))
     refuse(
       name,

@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, checkTensors } from '@tessera/tensor/internal';
 
 /** Nonlinearities with a known gain. */
 export type Nonlinearity =
@@ -22,6 +22,7 @@ export type Nonlinearity =
 
 /** Inputs and outputs per unit of a weight [out, in, …kernel]. @throws shape-mismatch below two dimensions */
 export function calculateFanInAndFanOut(tensor: Tensor): [fanIn: number, fanOut: number] {
+  checkTensors('calculateFanInAndFanOut', { tensor });
   const { sizes } = tensor;
   if (sizes.length < 2) {
     throw new TesseraError(

@@ -30,7 +30,7 @@ function kaimingStd(
 /** Uniform with the variance that keeps activations' scale. @see torch.nn.init.kaiming_uniform_ @see https://arxiv.org/abs/1502.01852 */
 export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkOptionNames('kaimingUniform_', options, KAIMING);
-  if (tensor.numel === 0) return tensor;
+  if (tensor?.numel === 0) return tensor;
   const bound = Math.sqrt(3) * kaimingStd(tensor, options);
   return uniform_(tensor, -bound, bound);
 }
@@ -38,7 +38,7 @@ export function kaimingUniform_(tensor: Tensor, options: KaimingOptions = {}): T
 /** Normal with the variance that keeps activations' scale. @see torch.nn.init.kaiming_normal_ */
 export function kaimingNormal_(tensor: Tensor, options: KaimingOptions = {}): Tensor {
   checkOptionNames('kaimingNormal_', options, KAIMING);
-  if (tensor.numel === 0) return tensor;
+  if (tensor?.numel === 0) return tensor;
   return normal_(tensor, 0, kaimingStd(tensor, options));
 }
 

@@ -4,6 +4,7 @@
 import { checkOptionNames, TesseraError } from '@tessera/shared';
 import { type Tensor, fromTypedArray, noGrad, randn } from '@tessera/tensor';
 import { GAIN, type GainOptions } from './gain.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** Orthonormal columns by Householder reflections of a [rows, columns] matrix, rows ≥ columns; signs as R's diagonal positive. */
 function orthonormal(matrix: Float64Array, rows: number, columns: number): Float64Array {
@@ -46,6 +47,7 @@ function reflect(matrix: Float64Array, v: Float64Array, rows: number, columns: n
  */
 export function orthogonal_(tensor: Tensor, options?: GainOptions): Tensor {
   checkOptionNames('orthogonal_', options, GAIN);
+  checkTensors('orthogonal_', { tensor });
   const gain = options?.gain ?? 1;
   if (tensor.ndim < 2)
     throw new TesseraError(

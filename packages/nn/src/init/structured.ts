@@ -3,13 +3,14 @@
  */
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { type Tensor, eye, fromTypedArray, noGrad, randperm } from '@tessera/tensor';
-import { fill_, normal_, zero_ } from '@tessera/tensor/internal';
+import { fill_, normal_, zero_, checkTensors } from '@tessera/tensor/internal';
 
 const DIRAC: OptionNames<{ groups: number }> = { groups: true };
 const SPARSE: OptionNames<{ std: number }> = { std: true };
 
 /** @throws shape-mismatch */
 function expectRank(tensor: Tensor, ranks: readonly number[], message: string): void {
+  checkTensors('init', { tensor });
   if (ranks.includes(tensor.ndim)) return;
   throw new TesseraError('shape-mismatch', message, {
     hints: [`The tensor has ${tensor.ndim} dimensions.`],

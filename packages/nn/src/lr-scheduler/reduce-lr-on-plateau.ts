@@ -82,6 +82,8 @@ export class ReduceLROnPlateau {
       refuse(`mode ${String(mode)} is unknown!`, "It is 'min' or 'max'.");
     if (thresholdMode !== 'rel' && thresholdMode !== 'abs')
       refuse(`threshold mode ${String(thresholdMode)} is unknown!`, "It is 'rel' or 'abs'.");
+    if (!Array.isArray(optimizer?.paramGroups))
+      refuse(`It schedules an optimizer, not ${String(optimizer)}.`, 'Pass the optimizer first.');
     const groups = optimizer.paramGroups.length;
     if (typeof minLr !== 'number' && minLr.length !== groups)
       refuse(`expected ${groups} rates in minLr, got ${minLr.length}`, 'Give one for each group.');

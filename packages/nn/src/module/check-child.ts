@@ -27,3 +27,19 @@ export function checkValues(container: string, values: unknown, keyed = false): 
     hints: [`Write new ${container}(${example}).`],
   });
 }
+
+/** @throws invalid-argument unless a function's argument is a module */
+export function checkModule(owner: string, value: unknown): void {
+  if (isModule(value)) return;
+  throw new TesseraError('invalid-argument', `${owner}() takes a module, not ${String(value)}.`, {
+    hints: [`Write ${owner}(model, …).`],
+  });
+}
+
+/** @throws invalid-argument unless a function's argument can be gone through; `example` is one */
+export function checkList(owner: string, value: unknown, example: string): void {
+  if (typeof value === 'object' && value !== null && Symbol.iterator in value) return;
+  throw new TesseraError('invalid-argument', `${owner}() takes a list, not ${String(value)}.`, {
+    hints: [`Write ${owner}(${example}).`],
+  });
+}

@@ -4,10 +4,11 @@
  * For the duration of the call the given tensors stand in the module's fields; afterwards the module is as it
  * was. So gradients, `vmap` and updates work on parameters as values. Modelled on `torch.func.functional_call`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, isTensor, noGrad, stack } from '@tessera/tensor';
 import { everyPath, fieldsOf, joinName, ownBuffers, ownParameters } from './module-tree.js';
 import type { Module } from './module.js';
+import { checkModule, checkList } from './check-child.js';
 
 /** Options of `functionalCall`. */
 export interface FunctionalCallOptions {
@@ -94,6 +95,8 @@ export function functionalCall<M extends Module>(
   args: Parameters<M['forward']> | Parameters<M['forward']>[0],
   options: FunctionalCallOptions = {},
 ): ReturnType<M['forward']> {
+  checkModule('functionalCall', module);
+  checkOptionNames('functionalCall', options, { tieWeights: true, strict: true });
   const given = new Map<string, Tensor>();
   for (const part of Array.isArray(state) ? state : [state]) {
     for (const [name, tensor] of Object.entries(part)) {
@@ -122,6 +125,8 @@ export function functionalCall<M extends Module>(
 export function stackModuleState(
   models: readonly Module[],
 ): [parameters: Record<string, Tensor>, buffers: Record<string, Tensor>] {
+  checkList('stackModuleState', models, '[a, b]');
+  for (const model of models) checkModule('stackModuleState', model);
   const [first] = models;
   if (first === undefined || models.some(({ training }) => training !== first.training))
     throw new TesseraError(

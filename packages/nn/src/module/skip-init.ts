@@ -28,6 +28,14 @@ export function skipInit<M extends Module>(
   make: (() => M) | ModuleClass<M>,
   ...args: readonly unknown[]
 ): M {
+  if (typeof make !== 'function')
+    throw new TesseraError(
+      'invalid-argument',
+      'skipInit takes a function, or a class of modules.',
+      {
+        hints: ['Write skipInit(() => new Linear(5, 1)).'],
+      },
+    );
   const made = withFakeTensors(() => (isClass(make) ? new make(...args) : make()));
   if (made instanceof Promise)
     throw new TesseraError(

@@ -6,6 +6,7 @@ import { type Tensor, glu, softmax } from '@tessera/tensor';
 import { softmin } from '../functional/activations.js';
 import { checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** Softmax of -x. @see torch.nn.Softmin */
 export class Softmin extends Module {
@@ -28,6 +29,7 @@ export class Softmin extends Module {
 export class Softmax2d extends Module {
   /** @throws shape-mismatch */
   override forward(input: Tensor): Tensor {
+    checkTensors('Softmax2d', { input });
     if (input.ndim !== 3 && input.ndim !== 4)
       throw new TesseraError(
         'shape-mismatch',

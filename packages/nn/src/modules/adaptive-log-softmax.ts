@@ -16,7 +16,7 @@ import {
   nonzero,
   zeros,
 } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, checkTensors } from '@tessera/tensor/internal';
 import { checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import type { FactoryOptions } from './factory-options.js';
@@ -97,6 +97,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
 
   /** [N, inFeatures] and [N] class numbers, or one sample without N. @throws shape-mismatch, index-out-of-range */
   override forward(input: Tensor, target: Tensor): AdaptiveLogSoftmaxResult {
+    checkTensors('AdaptiveLogSoftmaxWithLoss', { input, target });
     if (target.ndim === 0 && input.ndim === 1) {
       const { output, loss } = this.forward(input.unsqueeze(0), target.unsqueeze(0));
       return { output: output.squeeze(0), loss };

@@ -180,10 +180,10 @@ function checkBatch(input: Tensor): void {
 
 /** @throws shape-mismatch unless the input has one of the ranks */
 export function checkRank(name: string, input: Tensor, ranks: readonly number[]): void {
-  if (ranks.includes(input.ndim)) return;
+  if (ranks.includes(input?.ndim)) return;
   throw new TesseraError(
     'shape-mismatch',
-    `${name}: expected ${ranks.map((rank) => `${rank}D`).join(' or ')} input (got ${input.ndim}D input)`,
+    `${name}: expected ${ranks.map((rank) => `${rank}D`).join(' or ')} input (got ${input?.ndim}D input)`,
     { hints: ['The channel dimension is the second.'] },
   );
 }

@@ -4,7 +4,12 @@
 import { checkOptions } from '../module/check-options.js';
 import { TesseraError } from '@tessera/shared';
 import { type Tensor } from '@tessera/tensor';
-import { convTranspose1d, convTranspose2d, convTranspose3d } from '@tessera/tensor/internal';
+import {
+  convTranspose1d,
+  convTranspose2d,
+  convTranspose3d,
+  checkTensors,
+} from '@tessera/tensor/internal';
 import { ConvBase, type ConvBaseOptions, type PerDimension } from './conv-base.js';
 
 /** Options of transposed convolutions; a number stands for every spatial dimension. */
@@ -56,8 +61,9 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
   }
 
   private paddingFor(input: Tensor, outputSize: readonly number[]): number[] {
+    checkTensors(this.constructor.name, { input });
     const rank = this.kernelSize.length;
-    const wanted = outputSize.slice(-rank);
+    const wanted = Array.isArray(outputSize) ? outputSize.slice(-rank) : [];
     const smallest = this.kernelSize.map(
       (kernel, i) =>
         (input.sizes.at(i - rank)! - 1) * this.stride[i]! -
@@ -73,7 +79,7 @@ abstract class ConvTranspose extends ConvBase<readonly number[]> {
       return extra;
     throw new TesseraError(
       'shape-mismatch',
-      `requested an output size of [${outputSize.join(', ')}], but valid sizes range from [${smallest.join(', ')}] to [${smallest.map((size, i) => size + this.stride[i]! - 1).join(', ')}]`,
+      `requested an output size of [${String(outputSize)}], but valid sizes range from [${smallest.join(', ')}] to [${smallest.map((size, i) => size + this.stride[i]! - 1).join(', ')}]`,
       { hints: ['Leave outputSize out, or choose one within this range.'] },
     );
   }

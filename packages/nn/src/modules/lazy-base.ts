@@ -6,7 +6,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, empty, isTensor, noGrad } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, checkTensors } from '@tessera/tensor/internal';
 import { fieldsOf } from '../module/module-tree.js';
 import type { Module } from '../module/module.js';
 import { replaceData } from '../module/move-data.js';
@@ -76,6 +76,7 @@ function materialize(module: Module, inputs: number): void {
 /** The number of inputs in dimension `dim` of an input; the module becomes an ordinary one. @throws shape-mismatch */
 export function initializeFrom(module: Module, input: Tensor, dim: number): void {
   if (!waiting.has(module)) return;
+  checkTensors(module.constructor.name, { input });
   const inputs = input.sizes.at(dim);
   if (inputs === undefined)
     throw new TesseraError(

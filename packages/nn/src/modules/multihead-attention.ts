@@ -11,6 +11,7 @@ import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import type { FactoryOptions } from './factory-options.js';
 import { type Linear, NonDynamicallyQuantizableLinear } from './linear.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** Options of `MultiheadAttention`. */
 export interface MultiheadAttentionOptions extends FactoryOptions {
@@ -153,6 +154,7 @@ export class MultiheadAttention extends Module {
     options: AttentionCallOptions = {},
   ): [output: Tensor, weights: Tensor | null] {
     checkOptionNames('MultiheadAttention.call', options, CALL_OPTIONS);
+    checkTensors('MultiheadAttention', { query, key, value });
     const swap = this.batchFirst && query.ndim === 3;
     const turn = (x: Tensor): Tensor => (swap ? transpose(x, 0, 1) : x);
     const q = turn(query);

@@ -5,9 +5,9 @@
  * have a step t. A packed sequence is a plain record, so it goes in and out of compiled functions. Modelled on
  * `torch.nn.utils.rnn`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { type Tensor, cat, flatten, full, index, isTensor, stack, tensor } from '@tessera/tensor';
-import { formatSizes, readList } from '@tessera/tensor/internal';
+import { formatSizes, readList, checkTensors } from '@tessera/tensor/internal';
 import { PackedPlaces, forEachStep, placesTensor, sortedLengths } from './packed-places.js';
 
 /** See the file header. */
@@ -32,6 +32,11 @@ export interface PackOptions {
   /** Whether lengths must be falling; without, sequences are sorted (default true). */
   readonly enforceSorted?: boolean;
 }
+
+const PACK: OptionNames<PackOptions> = { batchFirst: true, enforceSorted: true };
+const PAD: OptionNames<PadOptions> = { batchFirst: true, paddingValue: true };
+const PAD_PACKED: OptionNames<PadPackedOptions> = { ...PAD, totalLength: true };
+const UNPAD: OptionNames<{ batchFirst: boolean }> = { batchFirst: true };
 
 function invalid(message: string, hint: string): TesseraError {
   return new TesseraError('invalid-argument', message, { hints: [hint] });
@@ -65,6 +70,7 @@ export function packPaddedSequence(
   lengths: readonly number[] | Tensor,
   options: PackOptions = {},
 ): PackedSequence {
+  checkOptionNames('packPaddedSequence', options, PACK);
   const { batchFirst = false, enforceSorted = true } = options;
   const given = lengthList(lengths);
   const order = given.map((_, i) => i);
@@ -120,6 +126,9 @@ export function padPackedSequence(
   sequence: PackedSequence,
   options: PadPackedOptions = {},
 ): [padded: Tensor, lengths: number[]] {
+  checkOptionNames('padPackedSequence', options, PAD_PACKED);
+  if (!isPackedSequence(sequence))
+    throw invalid('It takes a packed sequence.', 'Make one: packPaddedSequence(x, [3, 2]).');
   const { batchFirst = false, paddingValue = 0, totalLength = null } = options;
   const { data, batchSizes, unsortedIndices } = sequence;
   const steps = totalLength ?? batchSizes.length;
@@ -143,6 +152,7 @@ export function padPackedSequence(
 
 /** Sequences [T_i, …] as one tensor [T, N, …]. @throws invalid-argument @see torch.nn.utils.rnn.pad_sequence */
 export function padSequence(sequences: readonly Tensor[], options: PadOptions = {}): Tensor {
+  checkOptionNames('padSequence', options, PAD);
   const { batchFirst = false, paddingValue = 0 } = options;
   if (!Array.isArray(sequences) || !sequences.every(isTensor))
     throw invalid(
@@ -168,6 +178,8 @@ export function unpadSequence(
   lengths: readonly number[] | Tensor,
   options: { readonly batchFirst?: boolean } = {},
 ): Tensor[] {
+  checkOptionNames('unpadSequence', options, UNPAD);
+  checkTensors('unpadSequence', { padded });
   const rows = options.batchFirst === true ? padded : padded.transpose(0, 1);
   return lengthList(lengths).map((length, i) => rows.select(0, i).narrow(0, 0, length));
 }

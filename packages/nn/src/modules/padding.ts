@@ -6,6 +6,7 @@ import { type PadMode, type Tensor, pad } from '@tessera/tensor';
 import { pythonLiteral } from '../module/module-repr.js';
 import { checkSizes } from '../module/check-options.js';
 import { Module } from '../module/module.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** One number for all sides, or (before, after) per dimension, the last dimension first. */
 export type Padding = number | readonly number[];
@@ -78,6 +79,7 @@ abstract class ReplicationPad extends PaddingModule {
 abstract class CircularPad extends PaddingModule {
   override forward(input: Tensor): Tensor {
     const rank = this.padding.length / 2;
+    checkTensors(this.constructor.name, { input });
     if (input.ndim !== rank + 1 && input.ndim !== rank + 2)
       throw new TesseraError(
         'shape-mismatch',

@@ -23,6 +23,7 @@ import {
   GATES,
   formatSizes,
   sameNumbers,
+  checkTensors,
 } from '@tessera/tensor/internal';
 import { type CellWeights, packedRecurrentLayer, recurrentLayer } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
@@ -317,6 +318,7 @@ export abstract class RNNBase extends Module {
   }
 
   private checkInput(input: Tensor): void {
+    checkTensors(this.constructor.name, { input });
     if (input.ndim !== 2 && input.ndim !== 3)
       throw new TesseraError(
         'shape-mismatch',

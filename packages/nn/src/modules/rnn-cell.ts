@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, empty, squeeze, unsqueeze, zeros } from '@tessera/tensor';
-import { type CellKind, type CellState, GATES } from '@tessera/tensor/internal';
+import { type CellKind, type CellState, GATES, checkTensors } from '@tessera/tensor/internal';
 import { type CellWeights, recurrentCell } from '../functional/recurrent.js';
 import { uniform_ } from '../init/fill.js';
 import { checkChoice, checkOptions } from '../module/check-options.js';
@@ -69,6 +69,7 @@ abstract class RNNCellBase extends Module {
 
   /** The next state; without a given one it starts at zero. @throws shape-mismatch */
   protected next(input: Tensor, given: CellState | null): CellState {
+    checkTensors(this.constructor.name, { input });
     if (input.ndim !== 1 && input.ndim !== 2)
       throw new TesseraError(
         'shape-mismatch',

@@ -11,6 +11,7 @@ import type { FactoryOptions } from './factory-options.js';
 import { Linear } from './linear.js';
 import { MultiheadAttention } from './multihead-attention.js';
 import { LayerNorm } from './norm.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** Options of a transformer layer. */
 export interface TransformerLayerOptions extends FactoryOptions {
@@ -158,6 +159,7 @@ export class TransformerEncoderLayer extends Module {
   /** [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(src: Tensor, masks: EncoderLayerMasks = {}): Tensor {
     checkOptionNames('TransformerEncoderLayer.call', masks, ENCODER_LAYER_MASKS);
+    checkTensors('TransformerEncoderLayer', { src });
     if (this.normFirst) {
       const x = src.add(this.attend(this.norm1.call(src), masks));
       return x.add(this.feedForward(this.norm2.call(x)));
@@ -248,6 +250,7 @@ export class TransformerDecoderLayer extends Module {
   /** [T, N, E], the encoder's [S, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(tgt: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
     checkOptionNames('TransformerDecoderLayer.call', masks, DECODER_MASKS);
+    checkTensors('TransformerDecoderLayer', { tgt, memory });
     if (this.normFirst) {
       let x = tgt.add(this.attend(this.norm1.call(tgt), masks));
       x = x.add(this.attendMemory(this.norm2.call(x), memory, masks));

@@ -18,6 +18,7 @@ import {
   TransformerEncoderLayer,
   type TransformerLayerOptions,
 } from './transformer-layer.js';
+import { checkTensors } from '@tessera/tensor/internal';
 
 /** Names of an encoder's masks. */
 const ENCODER_MASKS: OptionNames<EncoderMasks> = {
@@ -183,6 +184,7 @@ export class Transformer extends Module {
   /** [S, N, E], [T, N, E] → [T, N, E] @throws shape-mismatch, dtype-mismatch, invalid-argument */
   override forward(src: Tensor, tgt: Tensor, masks: TransformerMasks = {}): Tensor {
     checkOptionNames('Transformer.call', masks, TRANSFORMER_MASKS);
+    checkTensors('Transformer', { src, tgt });
     const batchDim = this.batchFirst ? 0 : 1;
     if (src.ndim === 3 && src.sizes[batchDim] !== tgt.sizes[batchDim])
       throw new TesseraError('shape-mismatch', 'the batch number of src and tgt must be equal', {

@@ -5,7 +5,7 @@
  * hooks before the optimizer's own. In a compiled step hooks run as in any other, and what they compute is part of its
  * graph. Modelled on the `register_*_hook` methods of `torch.optim.Optimizer`.
  */
-import { checkFunction, checkOptionNames } from '@tessera/shared';
+import { checkFunction, checkOptionNames, TesseraError } from '@tessera/shared';
 import type { HookHandle, HookOptions } from '../module/hooks.js';
 
 /** What hooks are for: every optimizer. */
@@ -55,8 +55,21 @@ interface Around {
 
 const installed = new WeakMap<Hookable, Map<keyof Hookable, Around>>();
 
+/** @throws invalid-argument */
+function checkOptimizer(optimizer: unknown): void {
+  if (typeof (optimizer as Partial<Hookable> | null | undefined)?.step === 'function') return;
+  throw new TesseraError(
+    'invalid-argument',
+    `Hooks are of optimizers, not of ${String(optimizer)}.`,
+    {
+      hints: ['Write registerStepPostHook(optimizer, (optimizer) => …).'],
+    },
+  );
+}
+
 /** The hooks around a method of an optimizer. */
 function around(optimizer: Hookable, name: keyof Hookable): Around {
+  checkOptimizer(optimizer);
   let methods = installed.get(optimizer);
   if (methods === undefined)
     installed.set(optimizer, (methods = new Map<keyof Hookable, Around>()));

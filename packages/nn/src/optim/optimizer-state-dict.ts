@@ -68,12 +68,11 @@ export function checkGroups(
     for (const name in given) {
       if (name in group || name === 'initialLr' || name === 'paramNames') continue;
       const [near] = nearestNames(name, names);
-      if (near !== undefined || isOther) mismatch(
-        `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
-        near === undefined
-          ? `Its options are: ${names.join(', ')}.`
-          : `Did you mean '${near}'?`,
-      );
+      if (near !== undefined || isOther)
+        mismatch(
+          `parameter group ${i} of the loaded state dict has an option '${name}', which this optimizer has not`,
+          near === undefined ? `Its options are: ${names.join(', ')}.` : `Did you mean '${near}'?`,
+        );
     }
     const { params = [] } = given;
     if (params.length !== group.params.length)

@@ -15,6 +15,7 @@ import { geqrf, householderProduct, matrixExp, qr, solve } from '@tessera/tensor
 import { fieldsOf } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 import { registerParametrization } from './register-parametrization.js';
+import { checkModule } from '../module/check-child.js';
 
 /** How an orthogonal matrix is made of a free one. */
 export type OrthogonalMap = 'matrix_exp' | 'cayley' | 'householder';
@@ -168,6 +169,7 @@ function factored(value: Tensor): Tensor {
  */
 export function orthogonal<M extends Module>(module: M, options: OrthogonalOptions = {}): M {
   checkOptionNames('orthogonal', options, OPTIONS);
+  checkModule('orthogonal', module);
   const { name = 'weight', useTrivialization = true } = options;
   const weight = fieldsOf(module)[name];
   if (!isTensor(weight))

@@ -4,7 +4,7 @@
  * The parameter moves to `module.parametrizations.<name>.original`, and the field becomes one that computes. State
  * dicts have PyTorch's names. Modelled on `torch.nn.utils.parametrize`.
  */
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, checkOptionNames } from '@tessera/shared';
 import { type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import { formatSizes, sameNumbers } from '@tessera/tensor/internal';
 import { fieldsOf } from '../module/module-tree.js';
@@ -12,6 +12,7 @@ import { Module } from '../module/module.js';
 import { ModuleDict } from '../modules/module-dict.js';
 import { Parameter } from '../parameter.js';
 import { computed, forget } from './cached.js';
+import { checkModule } from '../module/check-child.js';
 
 /**
  * A module that computes a tensor from one or several others. With a `rightInverse` it says from which it would
@@ -114,6 +115,7 @@ function invalid(message: string, hint: string): TesseraError {
 
 /** Whether a module, or one tensor of it, is parametrized. @see torch.nn.utils.parametrize.is_parametrized */
 export function isParametrized(module: Module, tensorName: string | null = null): boolean {
+  checkModule('isParametrized', module);
   const { parametrizations }: Parametrized = module;
   if (parametrizations === undefined) return false;
   return tensorName === null ? parametrizations.size > 0 : parametrizations.has(tensorName);
@@ -148,6 +150,8 @@ export function registerParametrization<M extends Module>(
   parametrization: Parametrization,
   options: RegisterParametrizationOptions = {},
 ): M {
+  checkModule('registerParametrization', module);
+  checkOptionNames('registerParametrization', options, { unsafe: true });
   const holder: Parametrized = module;
   const unsafe = options.unsafe ?? false;
   if (isParametrized(module, tensorName)) {
@@ -207,6 +211,7 @@ export function removeParametrizations<M extends Module>(
   tensorName: string,
   options: RemoveParametrizationsOptions = {},
 ): M {
+  checkOptionNames('removeParametrizations', options, { leaveParametrized: true });
   if (!isParametrized(module, tensorName))
     throw invalid(
       `Module ${module.constructor.name} does not have a parametrization on ${tensorName}.`,

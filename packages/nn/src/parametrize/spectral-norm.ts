@@ -8,6 +8,7 @@ import { fieldsOf } from '../module/module-tree.js';
 import { Module } from '../module/module.js';
 import { ConvTranspose1d, ConvTranspose2d, ConvTranspose3d } from '../modules/conv-transpose.js';
 import { registerParametrization } from './register-parametrization.js';
+import { checkModule } from '../module/check-child.js';
 
 /** Options of `spectralNorm`. */
 export interface SpectralNormOptions {
@@ -83,6 +84,7 @@ class SpectralNorm extends Module {
 /** Divides a weight by its largest singular value, found by power iteration. @throws invalid-argument @see torch.nn.utils.parametrizations.spectral_norm @see https://arxiv.org/abs/1802.05957 */
 export function spectralNorm<M extends Module>(module: M, options: SpectralNormOptions = {}): M {
   checkOptionNames('spectralNorm', options, SPECTRAL_NORM);
+  checkModule('spectralNorm', module);
   const { name = 'weight', nPowerIterations = 1, eps = 1e-12 } = options;
   if (!(nPowerIterations > 0))
     throw new TesseraError(

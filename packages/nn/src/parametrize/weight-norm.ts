@@ -4,6 +4,7 @@
 import { type Tensor, norm } from '@tessera/tensor';
 import { Module } from '../module/module.js';
 import { registerParametrization } from './register-parametrization.js';
+import { type OptionNames, checkOptionNames } from '@tessera/shared';
 
 /** Norms over all dimensions but `dim`, which stay as dimensions of size 1. */
 function normExcept(value: Tensor, dim: number | null): Tensor {
@@ -36,8 +37,11 @@ export interface WeightNormOptions {
   readonly dim?: number | null;
 }
 
+const WEIGHT_NORM: OptionNames<WeightNormOptions> = { name: true, dim: true };
+
 /** Parametrizes a weight by its lengths, `original0`, and directions, `original1`. Checkpoints in which these are `weight_g` and `weight_v` load too. @throws invalid-argument @see torch.nn.utils.parametrizations.weight_norm @see https://arxiv.org/abs/1602.07868 */
 export function weightNorm<M extends Module>(module: M, options: WeightNormOptions = {}): M {
+  checkOptionNames('weightNorm', options, WEIGHT_NORM);
   const { name = 'weight', dim = 0 } = options;
   registerParametrization(module, name, new WeightNorm(dim), { unsafe: true });
   // As PyTorch's older `weight_norm` names them.

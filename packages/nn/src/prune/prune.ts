@@ -23,6 +23,7 @@ import {
   type StructuredOptions,
   combinedMask,
 } from './pruning-method.js';
+import { checkModule } from '../module/check-child.js';
 
 function invalid(message: string, hint: string): TesseraError {
   return new TesseraError('invalid-argument', message, { hints: [hint] });
@@ -33,6 +34,7 @@ function partsOf(
   module: Module,
   name: string,
 ): { readonly original: Parameter; readonly mask: Tensor } | null {
+  checkModule('prune', module);
   const fields = fieldsOf(module);
   const [original, mask] = [fields[`${name}_orig`], fields[`${name}_mask`]];
   return original instanceof Parameter && isTensor(mask) ? { original, mask } : null;
@@ -66,10 +68,11 @@ export function apply<M extends Module>(
   module: M,
   name: string,
   method: PruningMethod,
-  { importanceScores }: ScoreOptions = {},
+  options: ScoreOptions = {},
 ): M {
-  const fields = fieldsOf(module);
+  const importanceScores = options?.importanceScores;
   const parts = partsOf(module, name);
+  const fields = fieldsOf(module);
   const original = parts?.original ?? parameterOf(module, name);
   if (
     importanceScores !== undefined &&
@@ -158,6 +161,14 @@ export function globalUnstructured<O>(
   Method: new (options: O) => PruningMethod,
   options: O,
 ): void {
+  if (!Array.isArray(parameters) || typeof Method !== 'function')
+    throw new TesseraError(
+      'invalid-argument',
+      'globalUnstructured takes pairs of a module and a name, and a method.',
+      {
+        hints: ["Write globalUnstructured([[layer, 'weight']], L1Unstructured, { amount: 0.2 })."],
+      },
+    );
   const method = new Method(options);
   if (method.type !== 'unstructured')
     throw invalid(
@@ -214,6 +225,7 @@ export function remove<M extends Module>(module: M, name: string): M {
 
 /** Whether a parameter of a module, or of one below it, is pruned. @see torch.nn.utils.prune.is_pruned */
 export function isPruned(module: Module): boolean {
+  checkModule('isPruned', module);
   return module
     .modules()
     .some((each) =>

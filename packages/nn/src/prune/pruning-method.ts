@@ -3,7 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { type Tensor, abs, ones, rand, randLike, topk, zeros } from '@tessera/tensor';
-import { formatSizes } from '@tessera/tensor/internal';
+import { formatSizes, checkTensors } from '@tessera/tensor/internal';
 
 /** Decides what is kept. */
 export interface PruningMethod {
@@ -67,7 +67,8 @@ abstract class Unstructured implements PruningMethod {
   readonly amount: Amount;
 
   /** @throws invalid-argument */
-  constructor({ amount }: { readonly amount: Amount }) {
+  constructor(options: { readonly amount: Amount }) {
+    const amount = options?.amount;
     checkAmount(amount);
     this.amount = amount;
   }
@@ -124,7 +125,8 @@ abstract class Structured implements PruningMethod {
   readonly dim: number;
 
   /** @throws invalid-argument */
-  constructor({ amount, dim = -1 }: StructuredOptions) {
+  constructor(options: StructuredOptions) {
+    const { amount, dim = -1 } = options ?? ({} as Partial<StructuredOptions>);
     checkAmount(amount);
     this.amount = amount;
     this.dim = dim;
@@ -182,7 +184,9 @@ export class CustomFromMask implements PruningMethod {
   readonly type = 'global';
   readonly mask: Tensor;
 
-  constructor({ mask }: { readonly mask: Tensor }) {
+  constructor(options: { readonly mask: Tensor }) {
+    const mask = options?.mask;
+    checkTensors('CustomFromMask', { mask });
     this.mask = mask;
   }
 

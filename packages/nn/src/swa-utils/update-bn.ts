@@ -5,6 +5,7 @@ import { checkOptionNames } from '@tessera/shared';
 import { type DeviceType, type Tensor, isTensor, noGrad } from '@tessera/tensor';
 import type { Module, TensorModule } from '../module/module.js';
 import { BatchNorm1d, BatchNorm2d, BatchNorm3d } from '../modules/batch-norm.js';
+import { checkModule } from '../module/check-child.js';
 
 /** Options of `updateBn`. */
 export interface UpdateBnOptions {
@@ -39,6 +40,7 @@ export async function updateBn(
   options: UpdateBnOptions = {},
 ): Promise<void> {
   checkOptionNames('updateBn', options, { device: true });
+  checkModule('updateBn', model);
   const layers = model.modules().filter(isBatchNorm);
   if (layers.length === 0) return;
   const momenta = layers.map((layer) => layer.momentum);

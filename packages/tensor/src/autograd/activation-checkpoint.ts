@@ -160,6 +160,10 @@ export function checkpointSequential(
   input: Tensor,
   options: CheckpointOptions = {},
 ): Tensor {
+  if (!Array.isArray(steps) && typeof steps?.[Symbol.iterator] !== 'function')
+    throw new TesseraError('invalid-argument', 'checkpointSequential takes a list of steps.', {
+      hints: ['Write checkpointSequential([...model], 2, x).'],
+    });
   const list = [...steps];
   if (!Number.isInteger(segments) || segments < 1 || segments > list.length) {
     throw new TesseraError(

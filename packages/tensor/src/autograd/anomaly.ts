@@ -1,7 +1,13 @@
 /**
  * @file Anomaly mode: backward nodes remember where the forward op was called, and NaN gradients are errors.
  */
-import { type OptionNames, checkOptionNames, keepFrames, scopesOf } from '@tessera/shared';
+import {
+  type OptionNames,
+  checkOptionNames,
+  keepFrames,
+  scopesOf,
+  checkFunction,
+} from '@tessera/shared';
 import { checkFinite, withForwardStack } from './anomaly-report.js';
 import { untraced } from '../dispatch/untraced.js';
 import { type AnomalyMode, anomaly } from './anomaly-state.js';
@@ -40,6 +46,7 @@ function mode(checksNaN: boolean): AnomalyMode {
 /** Runs `fn` in anomaly mode. @see torch.autograd.detect_anomaly */
 export function detectAnomaly<R>(fn: () => R, options: { readonly checkNaN?: boolean } = {}): R {
   checkOptionNames('detectAnomaly', options, CHECK_NA_N);
+  checkFunction('detectAnomaly', fn);
   const run = (): R => untraced('anomaly mode watches the engine', fn);
   return runInScope(mode(options.checkNaN ?? true), run);
 }

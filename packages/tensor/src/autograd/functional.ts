@@ -14,6 +14,7 @@ import { differentiate } from './differentiate.js';
 import { enableGrad, noGrad } from './grad-mode.js';
 import { onesLike, zerosOf } from './gradient-ops.js';
 import { leafOf } from './leaf-op.js';
+import { checkTensors } from '../check-tensors.js';
 
 /** One tensor, or several. */
 export type TensorOrList = Tensor | readonly Tensor[];
@@ -38,7 +39,9 @@ type Fn<I extends TensorOrList, O extends TensorOrList> = (
 type AnyFn<O> = { at(...inputs: Tensor[]): O }['at'];
 
 function listOf(value: TensorOrList): Tensor[] {
-  return Array.isArray(value) ? [...value] : [value];
+  const list: Tensor[] = Array.isArray(value) ? [...value] : [value];
+  for (const inputs of list) checkTensors('fn', { inputs });
+  return list;
 }
 
 function asGiven<G extends TensorOrList>(list: readonly Tensor[], like: G): G & Like<G>;

@@ -7,6 +7,7 @@ import { checkGradient } from './check-gradient.js';
 import { differentiate } from './differentiate.js';
 import { withGradMode } from './grad-mode.js';
 import { batchOf, exampleOf, zerosOf } from './gradient-ops.js';
+import { checkTensors } from '../check-tensors.js';
 
 /** Options of `grad`. */
 export interface GradOptions {
@@ -67,6 +68,7 @@ export function grad(
   const { createGraph = false, retainGraph = createGraph, materializeGrads = false } = options;
   const { allowUnused = materializeGrads } = options;
   checkOptions(options);
+  for (const tensor of [...roots, ...wanted]) checkTensors('grad', { tensor });
   for (const seed of seeds) checkGradient(seed, 'grad()');
   if (options.isGradsBatched === true) return batchedGrads(roots, wanted, options);
   if (seeds.length !== roots.length) {

@@ -39,7 +39,7 @@ export function isInferenceModeEnabled(): boolean {
 
 /** Whether a tensor was made in inference mode. */
 export function isInferenceTensor(tensor: Tensor): boolean {
-  return tensor.storageOrNull?.isInference === true;
+  return tensor?.storageOrNull?.isInference === true;
 }
 
 /** Refuses what only a normal tensor allows. @throws inference-tensor */

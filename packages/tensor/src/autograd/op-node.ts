@@ -143,7 +143,7 @@ export class OpNode extends GradNode {
         `The derivative of ${this.op.qualifiedName} is not defined.`,
         {
           context: { op: this.op.qualifiedName },
-          hints: ['Detach its input, or write a Function with a backward.'],
+          hints: ['Detach its input.'],
         },
       );
     }

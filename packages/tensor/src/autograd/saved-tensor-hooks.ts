@@ -2,7 +2,7 @@
  * @file Hooks on what the backward graph saves: pack it when the forward pass saves it, unpack it when backward
  * reads it.
  */
-import { type RunInScope, scopesOf } from '@tessera/shared';
+import { type RunInScope, scopesOf, checkFunction } from '@tessera/shared';
 import { untraced } from '../dispatch/untraced.js';
 import type { Tensor } from '../tensor.js';
 
@@ -31,6 +31,7 @@ export const savedTensorHooks: { active: SavedTensorHooks | null } = { active: n
  * );
  */
 export function withSavedTensorHooks<P, R>(hooks: SavedTensorHooks<P> | null, fn: () => R): R {
+  checkFunction('withSavedTensorHooks', fn);
   return untraced('hooks see saved tensors', () => withPackedSaves(hooks, fn));
 }
 

@@ -19,7 +19,7 @@ export function checkArguments(op: OpOverload, args: readonly unknown[]): void {
       },
     );
   }
-  const wrapsNumbers = op.hasTag('pointwise') || op.record.inplaceOf !== undefined;
+  const wrapsNumbers = op.hasTag('pointwise');
   let device: string | null = null;
   let wrapped: number | null = null;
   for (let i = 0; i < formals.length; i++) {
@@ -58,7 +58,7 @@ export function checkComposite(op: OpOverload, args: readonly unknown[]): void {
     const formal = formals[i]!;
     const { base, list, length, optional } = formal.type;
     if (arg === null || arg === undefined) {
-      if (!optional && !formal.hasDefault) mismatch(op, formal, arg);
+      if (!optional && (arg === null || !formal.hasDefault)) mismatch(op, formal, arg);
     } else if (isNumeric(arg) && (base === 'Tensor' ? !list : length !== null)) {
       if (base === 'int' && !isWhole(arg)) mismatch(op, formal, arg);
     } else if (!kindMatches(formal, arg)) mismatch(op, formal, arg);
@@ -133,7 +133,8 @@ function isText(item: unknown): boolean {
   return typeof item === 'string' || item === null || item === undefined;
 }
 
-function describe(value: unknown): string {
+/** What a value is called in an error. */
+export function describe(value: unknown): string {
   if (isTensor(value)) return `a ${value.dtype} tensor of shape [${value.sizes.join(', ')}]`;
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) {

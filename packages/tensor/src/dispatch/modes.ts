@@ -10,6 +10,7 @@ import type { OpOverload } from '../op/op-overload.js';
 import type { Tensor } from '../tensor.js';
 import type { Storage } from '../memory/storage.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
+import { checkFunction } from '@tessera/shared';
 
 /** A mode below autograd. `handle` may call `redispatch` to continue to the next mode or the kernel. */
 export interface DispatchMode {
@@ -123,6 +124,7 @@ export function withPreDispatchMode<R>(mode: PreDispatchMode | null, fn: () => R
 
 /** Runs `fn` with `mode` on top of the dispatch modes. */
 export function withDispatchMode<R>(mode: DispatchMode, fn: () => R): R {
+  checkFunction('withDispatchMode', fn);
   const saved = modes.stack;
   modes.stack = [...saved, mode];
   try {

@@ -11,6 +11,7 @@ import { stack } from '../ops/arrange/join.js';
 import { permute, reshape } from '../ops/view/view.js';
 import { formatSizes, numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
+import { checkTensors } from '../check-tensors.js';
 
 /** Stands for all axes that a pattern does not name. */
 const REST = '…';
@@ -152,7 +153,12 @@ export function rearrange(
   pattern: string,
   lengths: Readonly<Record<string, number>> = {},
 ): Tensor {
+  if (typeof pattern !== 'string')
+    throw new TesseraError('invalid-argument', 'rearrange takes a tensor and a pattern.', {
+      hints: ["Write rearrange(x, 'b c h w -> b (c h w)')."],
+    });
   const self = Array.isArray(tensor) ? stack(tensor) : tensor;
+  checkTensors('rearrange', { tensor: self });
   const [left, right] = parse(pattern, lengths);
   const others = self.ndim - left.filter((group) => group !== REST).length;
   if (others < 0 || (others > 0 && !left.includes(REST)))

@@ -16,7 +16,7 @@ export interface SavedOptimizer {
 
 /** Whether it is one, and not tensors by name. */
 export function isOptimizerState(value: object): value is SavedOptimizer {
-  const { state, paramGroups }: Partial<SavedOptimizer> = value;
+  const { state, paramGroups }: Partial<SavedOptimizer> = value ?? {};
   return typeof state === 'object' && !isTensor(state) && Array.isArray(paramGroups);
 }
 

@@ -12,6 +12,7 @@ import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
 import { plainType } from './stored-type.js';
+import { isTensor } from '../tensor-factory.js';
 
 /**
  * Tensors of a file held in memory, by name, in the file's order. For files whose types tensors have; `loadCheckpoint`
@@ -63,6 +64,10 @@ export function serializeSafetensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array {
+  if (typeof tensors !== 'object' || tensors === null || !Object.values(tensors).every(isTensor))
+    throw new TesseraError('invalid-argument', 'serializeSafetensors takes tensors by name.', {
+      hints: ['Pass model.stateDict().'],
+    });
   const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
   let offset = 0;
   // Wider types first keeps every tensor aligned, as the reference implementation does.

@@ -39,6 +39,14 @@ export async function saveCheckpoint(
   options: SaveCheckpointOptions = {},
 ): Promise<string[]> {
   checkOptionNames('saveCheckpoint', options, OPTIONS);
+  if (typeof path !== 'string')
+    throw new TesseraError(
+      'invalid-argument',
+      `saveCheckpoint takes the path of a file, not ${String(path)}.`,
+      {
+        hints: ["Write saveCheckpoint('model.safetensors', model.stateDict())."],
+      },
+    );
   const fs = nodeFs();
   if (fs === null) {
     throw new TesseraError('device-unavailable', 'There is no file system here to save to.', {

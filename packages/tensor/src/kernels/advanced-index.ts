@@ -39,7 +39,7 @@ export function checkMask(sizes: readonly number[], dim: number, mask: Tensor): 
   throw new TesseraError(
     'shape-mismatch',
     `index: The shape of the mask ${formatSizes(mask.sizes)} at index ${dim} does not match the shape of the indexed tensor ${formatSizes(sizes)} at index ${dim}`,
-    { hints: ['A mask has the sizes that it selects from.'] },
+    { hints: ['Give the mask those sizes.'] },
   );
 }
 

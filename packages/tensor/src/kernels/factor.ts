@@ -18,7 +18,7 @@ export function checkFactor(name: string, factor: ScalarLike, dtype: DType): voi
     kind === 'bool'
       ? `Boolean ${name} only supported for Boolean results.`
       : `For integral input tensors, argument ${name} must not be a floating point number.`,
-    { hints: ['Convert the tensors first, or pass a whole number.'] },
+    { hints: ['Pass a whole number.'] },
   );
 }
 

@@ -13,6 +13,6 @@ export function checkSourceShape(self: Tensor, source: Tensor, dim: number): voi
   throw new TesseraError(
     'shape-mismatch',
     `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${formatSizes(self.sizes)} source.shape = ${formatSizes(source.sizes)}`,
-    { hints: ['Slices are not broadcast: expand() the source first.'] },
+    { hints: ['expand() the source first.'] },
   );
 }

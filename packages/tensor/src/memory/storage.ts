@@ -241,7 +241,7 @@ export class Storage {
       'fake-data-access',
       `Cannot access data pointer of Tensor (e.g. FakeTensor): ${what}.`,
       {
-        hints: ['Register a meta rule for an op that reads raw data.'],
+        hints: ['Register a meta rule.'],
       },
     );
   }

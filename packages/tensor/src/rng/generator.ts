@@ -56,6 +56,10 @@ export function getRngState(): GeneratorState {
 
 /** Restores a saved state. */
 export function setRngState(state: GeneratorState): void {
+  if (typeof state?.seed !== 'number' || typeof state.offset !== 'number')
+    throw new TesseraError('invalid-argument', 'setRngState takes a state.', {
+      hints: ['Pass what getRngState() gave.'],
+    });
   announce(true);
   restoreRng(state);
 }

@@ -160,5 +160,5 @@ export function openHttpCache(cache: CheckpointCache | undefined): HttpCache | n
 export async function clearCheckpointCache(
   cache: Exclude<CheckpointCache, false> = true,
 ): Promise<void> {
-  await openStore(cache)?.clear();
+  await openStore(cache ?? true)?.clear();
 }

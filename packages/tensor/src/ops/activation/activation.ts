@@ -83,7 +83,7 @@ function checkLimits(self: Tensor, low: ScalarLike, high: ScalarLike): void {
       `hardtanh: min_val cannot be greater than max_val, but got ${low} and ${high}`,
       { hints: ['Swap the ends of the range.'] },
     );
-  if (self.dtype !== 'uint8' || (fixedScalar(low) >= 0 && fixedScalar(high) >= 0)) return;
+  if (self?.dtype !== 'uint8' || (fixedScalar(low) >= 0 && fixedScalar(high) >= 0)) return;
   throw new TesseraError(
     'dtype-unsupported',
     'cannot do hardtanh on an unsigned type with negative limits',

@@ -88,7 +88,7 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
     throw new TesseraError(
       'invalid-argument',
       `prelu: Expected \`weight\` to be a scalar or 1D tensor, but got: ndim = ${weight.ndim}`,
-      { hints: ['Give one slope per channel, or one for all.'] },
+      { hints: ['Give one slope, or one per channel.'] },
     );
   }
   if (weight.numel !== 1) {

@@ -35,7 +35,7 @@ export function broadcastTo(self: Tensor, sizes: readonly number[]): Tensor {
 
 /** self in the dtype of another tensor. */
 export function typeAs(self: Tensor, other: Tensor): Tensor {
-  return toDtype(self, other.dtype);
+  return toDtype(self, other?.dtype);
 }
 
 /** self where the condition holds, else `other`. @throws shape-mismatch, dtype-mismatch */

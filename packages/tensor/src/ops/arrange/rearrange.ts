@@ -22,7 +22,7 @@ const repeatOp = defineOp('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor
         lead < 0
           ? `Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: ${formatSizes(times)} for ${formatSizes(self.sizes)}`
           : `Trying to create tensor with negative dimension: repeats ${formatSizes(times)}`,
-        { hints: ['Give one count per dimension, more for new ones in front.'] },
+        { hints: ['Give one count per dimension.'] },
       );
     const sizes = [...Array<number>(lead).fill(1), ...self.sizes];
     // A dimension for the copies before each dimension, of one element until it is expanded.

@@ -14,6 +14,7 @@ import { asStrided } from '../view/strided.js';
 import { narrow } from '../view/slice.js';
 import { copy_ } from './copy.js';
 import { set_ } from './set-storage.js';
+import { checkTensors } from '../../check-tensors.js';
 
 const OPTIONS: OptionNames<{ memoryFormat?: MemoryFormat }> = { memoryFormat: true };
 
@@ -31,6 +32,7 @@ export function resize_(
   options: { memoryFormat?: MemoryFormat } = {},
 ): Tensor {
   checkOptionNames('resize_', options, OPTIONS);
+  checkTensors('resize_', { self });
   if (requiresGrad(self))
     throw new TesseraError('invalid-argument', 'cannot resize variables that require grad', {
       hints: ['Resize x.detach(), or make another tensor: reshape(), pad(), narrow().'],

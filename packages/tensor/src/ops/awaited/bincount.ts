@@ -21,6 +21,7 @@ import {
 import { amax, amin } from '../reduction/extremum.js';
 import { bincount } from '../reduction/histogram.js';
 import { diff } from '../scan/diff.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /**
  * How often 0, 1, 2, … occur in integers [N] on any device: int64, or sums of their weights, which are float32 elsewhere
@@ -31,6 +32,7 @@ import { diff } from '../scan/diff.js';
  */
 export async function bincountAsync(self: Tensor, options?: BincountOptions): Promise<Tensor> {
   checkOptionNames('bincountAsync', options, BINCOUNT);
+  checkTensors('bincountAsync', { self });
   if (self.device === 'cpu') return bincount(self, options);
   const { weights = null, minlength = 0 } = options ?? {};
   checkBincount(self, weights, minlength);

@@ -14,6 +14,7 @@ import { expand, reshape } from '../view/view.js';
 import { compact } from './compaction.js';
 import { nonzeroNumpyAsync } from './nonzero.js';
 import { lastCount, runningCount } from './running-count.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** The slices of a dimension where a flat mask holds. */
 async function taken(self: Tensor, dim: number, mask: Tensor): Promise<Tensor> {
@@ -28,6 +29,7 @@ async function taken(self: Tensor, dim: number, mask: Tensor): Promise<Tensor> {
  * @see torch.masked_select
  */
 export async function maskedSelectAsync(self: Tensor, mask: Tensor): Promise<Tensor> {
+  checkTensors('maskedSelectAsync', { self, mask });
   if (self.device === 'cpu') return maskedSelect(self, mask);
   const sizes = broadcastShapes([self.sizes, mask.sizes], 'masked_select');
   return taken(reshape(expand(self, sizes), [-1]), 0, expand(mask, sizes));
@@ -43,6 +45,7 @@ export async function indexAsync(
   self: Tensor,
   ...items: (IndexItem | TensorIndices)[]
 ): Promise<Tensor> {
+  checkTensors('indexAsync', { self });
   if (self.device === 'cpu') return index(self, ...items);
   const { view, indices } =
     items.length === 1 && isTensorList(items[0])

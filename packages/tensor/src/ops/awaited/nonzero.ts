@@ -10,6 +10,7 @@ import { contiguousStrides } from '../../shape.js';
 import { t, unsqueeze } from '../view/dims.js';
 import { unbind } from '../view/split.js';
 import { lastCount, placesOf, runningCount } from './running-count.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /**
  * Positions of the non-zero elements of a tensor on any device, one row of `ndim` indices each: int64 [count, ndim].
@@ -19,6 +20,7 @@ import { lastCount, placesOf, runningCount } from './running-count.js';
  * @example const rows = await nonzeroAsync(x.gt(0));
  */
 export async function nonzeroAsync(self: Tensor): Promise<Tensor> {
+  checkTensors('nonzeroAsync', { self });
   if (self.device === 'cpu') return nonzero(self);
   const { sizes, device } = self;
   const running = runningCount(self);
@@ -42,5 +44,6 @@ export function argwhereAsync(self: Tensor): Promise<Tensor> {
 
 /** Positions of the non-zero elements on any device, one vector per dimension. @see torch.nonzero(as_tuple=True) */
 export async function nonzeroNumpyAsync(self: Tensor): Promise<Tensor[]> {
+  checkTensors('nonzeroNumpyAsync', { self });
   return unbind(await nonzeroAsync(self.ndim === 0 ? unsqueeze(self, 0) : self), 1);
 }

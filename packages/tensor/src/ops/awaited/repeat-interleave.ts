@@ -22,6 +22,7 @@ import { searchsorted } from '../order/search-sorted.js';
 import { amin } from '../reduction/extremum.js';
 import { cumsum } from '../scan/scan.js';
 import { select } from '../view/slice.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** The sum of counts [N], with their running sums. @throws invalid-argument if one is negative */
 async function total(counts: Tensor, ends: Tensor): Promise<number> {
@@ -48,6 +49,7 @@ export async function repeatInterleaveAsync(
   options?: { outputSize?: number },
 ): Promise<Tensor> {
   checkOptionNames('repeatInterleaveAsync', options, OUTPUT_SIZE);
+  checkTensors('repeatInterleaveAsync', { self });
   if (self.device === 'cpu' || !isTensor(repeats))
     return repeatInterleave(self, repeats, dim, options);
   const { input, at, counts } = checkedRepeats(self, repeats, dim);

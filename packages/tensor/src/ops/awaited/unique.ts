@@ -27,6 +27,7 @@ import { movedim } from '../view/dims.js';
 import { reshape } from '../view/view.js';
 import { changes, rowOrder } from './row-order.js';
 import { lastCount, placesOf, runningCount } from './running-count.js';
+import { checkTensors } from '../../check-tensors.js';
 
 async function distinct<O extends UniqueOptions>(
   self: Tensor,
@@ -79,6 +80,7 @@ export async function uniqueAsync<const O extends UniqueOptions = Record<never, 
   options?: O,
 ): Promise<UniqueResult<O>> {
   checkOptionNames('uniqueAsync', options, UNIQUE);
+  checkTensors('uniqueAsync', { self });
   if (self.device === 'cpu') return unique(self, options);
   return distinct(self, options, true);
 }
@@ -95,6 +97,7 @@ export async function uniqueConsecutiveAsync<const O extends UniqueOptions = Rec
   options?: O,
 ): Promise<UniqueResult<O>> {
   checkOptionNames('uniqueConsecutiveAsync', options, UNIQUE);
+  checkTensors('uniqueConsecutiveAsync', { self });
   if (self.device === 'cpu') return uniqueConsecutive(self, options);
   return distinct(self, options, false);
 }

@@ -20,6 +20,7 @@ import {
   finish,
   NO_OPTIONS,
   TENSOR_OPTIONS,
+  checkTensorOptions,
   checkedDtype,
 } from './factory.js';
 
@@ -168,6 +169,7 @@ export function logspace(
   options: LogspaceOptions = NO_OPTIONS,
 ): Tensor {
   const op = choose(logspaceOps, start, end);
+  checkTensorOptions(options, LOGSPACE);
   const { base = 10 } = options;
   return finish(
     callOp(op, [

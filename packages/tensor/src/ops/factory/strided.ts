@@ -8,6 +8,7 @@ import { getOp } from '../../op/op-overload.js';
 import { formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { type TensorOptions, NO_OPTIONS, checkedDtype, empty, finish } from './factory.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** Uninitialised memory of a shape and strides with the dtype and device of a tensor. @throws invalid-argument, shape-mismatch */
 export function newEmptyStrided(
@@ -48,10 +49,12 @@ export function emptyStrided(
  * @see torch.Tensor.new_tensor
  */
 export function newTensor(
-  { dtype, device }: Tensor,
+  like: Tensor,
   data: TensorData,
   options: TensorOptions = NO_OPTIONS,
 ): Tensor {
+  checkTensors('newTensor', { like });
+  const { dtype, device } = like;
   return tensor(data, { dtype, device, ...options });
 }
 

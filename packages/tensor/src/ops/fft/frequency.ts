@@ -11,6 +11,7 @@ import { arange } from '../factory/range.js';
 import { div } from '../pointwise/division.js';
 import { wrapDim } from '../../shape.js';
 import { checkLength } from './arguments.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** Options of `fftfreq` and `rfftfreq`: those of factories, and the time between samples. */
 export interface FrequencyOptions extends TensorOptions {
@@ -54,6 +55,7 @@ export interface ShiftOptions {
 const SHIFT: OptionNames<ShiftOptions> = { dim: true, pairs: true };
 
 function shifted(self: Tensor, options: ShiftOptions, by: (size: number) => number): Tensor {
+  checkTensors('fftshift', { self });
   const { dim = null, pairs = false } = options;
   const ndim = self.ndim - (pairs ? 1 : 0);
   const given = typeof dim === 'number' ? [dim] : dim;

@@ -48,7 +48,7 @@ const indexOp: OpOverload<Tensor> = defineOp(
       const self = args.self;
       if (args.indices.length === 0)
         throw new TesseraError('invalid-argument', 'at least one index must be provided', {
-          hints: ['Clone the tensor to have a copy of all of it.'],
+          hints: ['clone() it first.'],
         });
       checkIndices('index', args.indices);
       const { sizes, strides } = planIndex(self, args.indices);

@@ -65,6 +65,7 @@ export function isTensorList(item: unknown): item is TensorIndices {
 
 /** Applies an index expression. @throws invalid-argument, index-out-of-range */
 export function subscript(self: Tensor, items: readonly IndexItem[]): Subscript {
+  if (!isTensor(self) || !Array.isArray(items)) refuse(`${String(items)} is no index`);
   const wanted = items.reduce<number>((total, item) => total + dimsOf(item), 0);
   if (wanted > self.ndim) refuse(`too many indices for tensor of dimension ${self.ndim}`);
   if (items.filter((item) => item === '...').length > 1) refuse("'...' can be used only once");

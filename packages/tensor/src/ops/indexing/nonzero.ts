@@ -101,7 +101,7 @@ const STATIC = { size: true, fillValue: true } as const;
 /** Positions of the first `size` non-zero elements; rows that are left over hold `fillValue`. @throws invalid-argument */
 export function nonzeroStatic(self: Tensor, options: { size: number; fillValue?: number }): Tensor {
   checkOptionNames('nonzeroStatic', options, STATIC);
-  return callOp(nonzeroStaticOp, [self, options.size, options.fillValue ?? -1]);
+  return callOp(nonzeroStaticOp, [self, options?.size, options?.fillValue ?? -1]);
 }
 
 /** Positions of the non-zero elements, as `nonzero`. */

@@ -8,6 +8,7 @@ import { tensor } from '../../create.js';
 import { floorDivide, remainder } from '../pointwise/division.js';
 import { unbind } from '../view/split.js';
 import { unsqueeze } from '../view/dims.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /**
  * Places in a tensor of `shape`, counted row by row, as one tensor of int64 for each of its dimensions, of the shape of
@@ -18,6 +19,7 @@ import { unsqueeze } from '../view/dims.js';
  * @see torch.unravel_index
  */
 export function unravelIndex(indices: Tensor, shape: number | readonly number[]): Tensor[] {
+  checkTensors('unravelIndex', { indices });
   if (DTYPES[indices.dtype].category !== 'integral')
     throw new TesseraError(
       'dtype-unsupported',
@@ -30,8 +32,8 @@ export function unravelIndex(indices: Tensor, shape: number | readonly number[])
       hints: ['shape is a list of whole numbers, one for each dimension.'],
     });
   };
-  if (!sizes.every((size) => Number.isInteger(size)))
-    refuse(`expected 'shape' sequence to only contain ints, but got (${sizes.join(', ')})`);
+  if (!Array.isArray(sizes) || !sizes.every((size) => Number.isInteger(size)))
+    refuse(`expected 'shape' sequence to only contain ints, but got (${String(sizes)})`);
   if (sizes.some((size) => size < 0))
     refuse(`'shape' cannot have negative values, but got (${sizes.join(', ')})`);
   if (sizes.length === 0) return [];

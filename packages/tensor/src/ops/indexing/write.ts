@@ -48,7 +48,7 @@ function checkSlices(op: string, { self, dim, index, source }: SliceArgs): numbe
     throw new TesseraError(
       'shape-mismatch',
       `${op}(): Number of indices (${index.numel}) should be equal to source.size(dim): (${rows ?? 0}), and source slices ${formatSizes(source.sizes)} must match destination slices ${formatSizes(self.sizes)} at dimension ${at}`,
-      { hints: ['The index has one entry per slice of the source.'] },
+      { hints: ['Give one entry per slice.'] },
     );
   return at;
 }

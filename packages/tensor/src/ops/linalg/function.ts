@@ -20,6 +20,7 @@ import { add, neg, sub } from '../pointwise/arithmetic.js';
 import { mT } from '../view/dims.js';
 import { narrow } from '../view/slice.js';
 import { tril } from '../indexing/triangle.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** The Taylor series ends after GROUP groups of GROUP terms; the matrix is scaled to a norm of at most 1/2 first. */
 const GROUP = 4;
@@ -206,6 +207,7 @@ const asTensor = (limit: Tensor | number | null, self: Tensor): Tensor | null =>
 /** The Moore–Penrose inverse, [.., M, N] → [.., N, M]; singular values up to max(atol, rtol · largest) count as 0. @throws invalid-dim, dtype-unsupported */
 export function pinv(self: Tensor, options: PinvOptions = {}): Tensor {
   checkOptionNames('pinv', options, PINV);
+  checkTensors('pinv', { self });
   const { atol = null, rtol = null, hermitian = false } = options;
   return callOp(pinvOp, [self, asTensor(atol, self), asTensor(rtol, self), hermitian]);
 }

@@ -20,6 +20,7 @@ import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { square } from '../pointwise/power.js';
 import { mT, unsqueeze } from '../view/dims.js';
 import { narrow } from '../view/slice.js';
+import { checkTensors } from '../../check-tensors.js';
 
 function skew(x: Tensor): Tensor {
   return sub(x, mT(x));
@@ -143,6 +144,7 @@ export function svd(
 
 /** Singular values, descending, [.., M, N] → [.., min(M, N)]. @throws invalid-dim, dtype-unsupported */
 export function svdvals(self: Tensor): Tensor {
+  checkTensors('svdvals', { self });
   // The derivative needs the vectors.
   const vectors = isGradEnabled() && seemsToRequireGrad(self);
   return callOp(svdOp, [self, false, vectors, null])[1]!;

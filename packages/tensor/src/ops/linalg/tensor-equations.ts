@@ -8,6 +8,7 @@ import { movedim } from '../view/dims.js';
 import { reshape } from '../view/view.js';
 import { inv } from './inverse.js';
 import { solve } from './solve.js';
+import { checkTensors } from '../../check-tensors.js';
 
 function refuse(code: 'invalid-argument' | 'shape-mismatch', text: string, hint: string): never {
   throw new TesseraError(code, text, { hints: [hint] });
@@ -23,6 +24,7 @@ const IND: OptionNames<{ readonly ind?: number }> = { ind: true };
  */
 export function tensorinv(self: Tensor, options: { readonly ind?: number } = {}): Tensor {
   checkOptionNames('tensorinv', options, IND);
+  checkTensors('tensorinv', { self });
   const { ind = 2 } = options;
   if (!(Number.isInteger(ind) && ind > 0))
     refuse(
@@ -56,6 +58,7 @@ export function tensorsolve(
   options: { readonly dims?: readonly number[] | null } = {},
 ): Tensor {
   checkOptionNames('tensorsolve', options, DIMS);
+  checkTensors('tensorsolve', { self, b });
   const dims = options.dims ?? [];
   const ends = dims.map((_, i) => self.ndim - dims.length + i);
   const a = dims.length === 0 ? self : movedim(self, [...dims], ends);

@@ -27,7 +27,7 @@ function contracted(
     throw new TesseraError(
       'invalid-argument',
       `both dimension lists should have same length, got ${formatSizes(dimsA)} and ${formatSizes(dimsB)}`,
-      { hints: ['Name as many dimensions of one tensor as of the other.'] },
+      { hints: ['Name as many of one as of the other.'] },
     );
   let a = self;
   let b = other;
@@ -119,7 +119,7 @@ export function tensordot(
           Array.from({ length: dims }, (_, i) => i),
         ]
       : dims;
-  return callOp(tensordotOp, [self, other, lists[0], lists[1]]);
+  return callOp(tensordotOp, [self, other, lists?.[0], lists?.[1]]);
 }
 
 /** Inner products over the last dimension, [..., K] and [*, K] → [..., *]. @throws shape-mismatch */

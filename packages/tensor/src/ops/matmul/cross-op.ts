@@ -14,7 +14,7 @@ import { mul, sub } from '../pointwise/arithmetic.js';
 /** @throws shape-mismatch */
 export function refuseVectors(message: string): never {
   throw new TesseraError('shape-mismatch', message, {
-    hints: ['Cross products are of vectors of 3 elements.'],
+    hints: ['Give 3 elements.'],
   });
 }
 

@@ -72,7 +72,7 @@ const covOp = defineOp(
           self.ndim > 2
             ? `cov(): the input has ${self.ndim} dimensions, not at most two`
             : 'cov(): bool dtype is not supported for input',
-          { hints: ['Variables are rows, observations are columns.'] },
+          { hints: ['Variables are rows.'] },
         );
       const data = self.ndim < 2 ? view(self, [1, -1]) : self;
       const count = data.sizes[1]!;
@@ -107,7 +107,7 @@ const corrcoefOp = defineOp('aten::corrcoef(Tensor self) -> Tensor', {
       throw new TesseraError(
         'invalid-argument',
         `corrcoef(): the input has ${self.ndim} dimensions, not at most two`,
-        { hints: ['Variables are rows, observations are columns.'] },
+        { hints: ['Variables are rows.'] },
       );
     const covariance = cov(self);
     // A single variable correlates with itself by 1, or NaN if it is constant.

@@ -21,6 +21,7 @@ import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
 import { toDtype } from '../arrange/copy.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /**
  * For each value the position in its sequence before the first element that is at least as large (or, on the right,
@@ -244,6 +245,7 @@ export function bucketize(
   options?: BucketOptions,
 ): Tensor {
   checkOptionNames('bucketize', options, BUCKET);
+  checkTensors('bucketize', { boundaries });
   const [sorted, values] = comparable(boundaries, self);
   return callOp(isTensor(self) ? bucketizeOp : bucketizeScalarOp, [
     values,

@@ -95,7 +95,7 @@ const topkOp = defineOp(
         throw new TesseraError(
           'invalid-argument',
           `topk: selected index k out of range: k = ${k}, dimension ${at} has size ${size}`,
-          { hints: ['Ask for at most as many elements as there are.'] },
+          { hints: ['Ask for fewer elements.'] },
         );
       }
       const sizes = self.sizes.map((s, i) => (i === at ? k : s));

@@ -42,6 +42,7 @@ import { exp2 } from './exponential.js';
 import { zerosLike } from '../factory/like.js';
 import { maskedFill } from './fill.js';
 import { mul, mul_ } from './arithmetic.js';
+import { checkTensors } from '../../check-tensors.js';
 
 const copysignRecord: OpRecord<{ self: Tensor; other: Tensor | ScalarLike }, never> = pointwise(
   copySign,
@@ -200,6 +201,7 @@ export function frexp(self: Tensor): [mantissa: Tensor, exponent: Tensor] {
 
 /** 2^other for a product with `self`, which may be of 16 bits where the power does not fit. @throws dtype-unsupported */
 function powerFor(self: Tensor, other: Tensor): Tensor {
+  checkTensors('ldexp', { self, other });
   if (!isFloatingPoint(self.dtype) || isFloatingPoint(other.dtype)) return exp2(other);
   checkNumbers('ldexp_cpu_exp', other);
   return exp2(toDtype(other, self.dtype === 'float64' ? 'float64' : 'float32'));

@@ -113,7 +113,7 @@ function dividing<Args extends { tensor1: Tensor; tensor2: Tensor }>(
   return {
     ...record,
     meta: (args) => {
-      if (![args.tensor1, args.tensor2].some((t) => isFloatingPoint(t.dtype)))
+      if (![args.tensor1, args.tensor2].some((t) => !isTensor(t) || isFloatingPoint(t.dtype)))
         throw new TesseraError(
           'dtype-unsupported',
           'Integer division with addcdiv is no longer supported.',

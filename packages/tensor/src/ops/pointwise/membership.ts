@@ -20,6 +20,7 @@ import { logicalAnd, logicalOr } from './logical.js';
 import { add, mul, sub } from './arithmetic.js';
 import { abs } from './rounding.js';
 import { all } from '../reduction/logic.js';
+import { checkTensors } from '../../check-tensors.js';
 
 const iscloseOp = defineOp(
   'aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor',
@@ -86,10 +87,7 @@ export function allclose(self: Tensor, other: Tensor, options: IscloseOptions = 
 
 /** Whether both have one shape and the same elements; awaitable on devices other than `cpu`, unless the shapes differ. A graph break in compiled functions. @throws invalid-argument */
 export function equal(self: Tensor, other: Tensor): boolean {
-  if (!isTensor(other))
-    throw new TesseraError('invalid-argument', "argument 'other' must be Tensor", {
-      hints: ['Pass a tensor.'],
-    });
+  checkTensors('equal', { self, other });
   return sameNumbers(self.sizes, other.sizes) && readTruth(all(eq(self, other)));
 }
 

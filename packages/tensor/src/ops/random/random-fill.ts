@@ -9,6 +9,7 @@ import { copy_ } from '../arrange/copy.js';
 import { add, mul } from '../pointwise/arithmetic.js';
 import { remainder } from '../pointwise/division.js';
 import { randint } from './random.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** Beyond as many numbers, one draw has too few bits. */
 const NARROW = 2 ** 32;
@@ -50,6 +51,7 @@ export function random_(self: Tensor): Tensor;
 export function random_(self: Tensor, to: number): Tensor;
 export function random_(self: Tensor, from: number, to: number | null): Tensor;
 export function random_(self: Tensor, first?: number, last?: number | null): Tensor {
+  checkTensors('random_', { self });
   const { dtype } = self;
   const from = last === undefined ? 0 : first!;
   const to = (last === undefined ? first : last) ?? endOf(dtype);

@@ -27,6 +27,7 @@ import {
   finish,
   NO_OPTIONS,
   checkedDtype,
+  checkTensorOptions,
 } from '../factory/factory.js';
 
 const FACTORY = { tags: ['factory', 'random'] as const, meta: factoryMeta(defaultDType) };
@@ -143,6 +144,7 @@ export function randint(
 
 /** The numbers 0 to n-1 in random order; int64 unless a dtype is given. */
 export function randperm(n: number, options: TensorOptions = NO_OPTIONS): Tensor {
+  checkTensorOptions(options);
   const { device = 'cpu', dtype } = options;
   // A shuffle is one step after another: other devices get a copy.
   if (device !== 'cpu') return finish(toDevice(randperm(n, { dtype }), device), options);

@@ -21,7 +21,7 @@ export function refuseCounted(): never {
   throw new TesseraError(
     'invalid-argument',
     'bincount only supports 1-d non-negative integral inputs.',
-    { hints: ['Flatten first, and shift the least value to 0.'] },
+    { hints: ['Shift the least value to 0.'] },
   );
 }
 

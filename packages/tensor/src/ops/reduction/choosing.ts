@@ -25,7 +25,7 @@ export function checkNotEmpty(name: string, args: ReduceArgs): void {
     throw new TesseraError(
       'shape-mismatch',
       `${name}(): Expected reduction dim ${empty} to have non-zero size.`,
-      { hints: ['An empty dimension has no element to choose.'] },
+      { hints: ['Choose another dimension.'] },
     );
   }
 }

@@ -9,6 +9,7 @@ import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
+import { checkTensors } from '../../check-tensors.js';
 
 const NAME = 'torch.histogramdd';
 
@@ -227,11 +228,17 @@ export function histogramdd(
   options: HistogramddOptions = {},
 ): [hist: Tensor, binEdges: Tensor[]] {
   checkOptionNames('histogramdd', options, HISTOGRAMDD);
+  checkTensors('histogramdd', { self });
   const { range = null, weight = null, density = false } = options;
   const given =
     typeof bins === 'number'
       ? self.sizes.slice(-1).flatMap((n) => Array<number>(n).fill(bins))
       : bins;
+  if (!Array.isArray(given))
+    refuse(
+      'bins must be a number, or a list of numbers or tensors.',
+      'Write histogramdd(x, [2, 3]).',
+    );
   const edges = given.some(isTensor)
     ? (given as readonly Tensor[])
     : callOp(edgesOp, [self, given, range, weight, density]);

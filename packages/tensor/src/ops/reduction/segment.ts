@@ -21,6 +21,7 @@ import { diff } from '../scan/diff.js';
 import { cumsum } from '../scan/scan.js';
 import { narrow } from '../view/slice.js';
 import { expand, view } from '../view/view.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** How the elements of a segment are combined. */
 export type SegmentReduction = 'sum' | 'mean' | 'max' | 'min' | 'prod';
@@ -115,6 +116,7 @@ export function segmentReduce(
   options: SegmentOptions = {},
 ): Tensor {
   checkOptionNames('segmentReduce', options, OPTIONS);
+  checkTensors('segmentReduce', { data });
   const { lengths, offsets, unsafe = false, initial = null } = options;
   const axis = wrapDim(options.axis ?? 0, data.ndim);
   const given = lengths ?? offsets;

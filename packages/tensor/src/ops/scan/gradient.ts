@@ -14,6 +14,7 @@ import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
 import { select, slice } from '../view/slice.js';
 import { reshape } from '../view/view.js';
 import { diff } from './diff.js';
+import { checkTensors } from '../../check-tensors.js';
 
 /** Inner differences between the edges' own. */
 function withEdges(first: Tensor, inner: Tensor, last: Tensor, dim: number): Tensor {
@@ -177,6 +178,7 @@ const GRADIENT: OptionNames<GradientOptions> = { spacing: true, dim: true, edgeO
 /** Estimates of the derivative along each dim, by central differences. @throws invalid-argument @see torch.gradient */
 export function gradient(self: Tensor, options?: GradientOptions): Tensor[] {
   checkOptionNames('gradient', options, GRADIENT);
+  checkTensors('gradient', { self });
   const dims = wrapDims(options?.dim ?? null, self.ndim, 'gradient');
   const spacing = options?.spacing ?? 1;
   const list: readonly Spacing[] = Array.isArray(spacing) ? spacing : dims.map(() => spacing);

@@ -7,10 +7,11 @@ import type { Tensor } from '../../tensor.js';
 import { neg } from '../pointwise/arithmetic.js';
 import { gt, lt } from '../pointwise/comparison.js';
 import { where } from '../pointwise/where.js';
-import { floating } from './floating.js';
+import { checkInput, floating } from './floating.js';
 
 /** Floats of what may be integers. @throws dtype-unsupported for halves */
 export function wide(name: string, x: Tensor): Tensor {
+  checkInput(x);
   const { itemSize, scalarTypeName } = DTYPES[x.dtype];
   if (!isFloatingPoint(x.dtype) || itemSize > 2) return floating(x);
   throw new TesseraError(

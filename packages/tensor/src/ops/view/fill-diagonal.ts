@@ -1,7 +1,7 @@
 /**
  * @file Filling the main diagonal in place.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { TesseraError, type ScalarLike, type OptionNames, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { defineOp } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
@@ -20,7 +20,7 @@ const fillDiagonalInplace = defineOp(
         throw new TesseraError(
           'shape-mismatch',
           'all dimensions of input must be of equal length',
-          { hints: ['Beyond two dimensions it is that of a cube.'] },
+          { hints: ['Give a cube.'] },
         );
       const step = x.strides.reduce((a, b) => a + b, 0);
       const [rows, columns] = x.sizes;
@@ -38,11 +38,14 @@ const fillDiagonalInplace = defineOp(
   },
 );
 
+const WRAP: OptionNames<{ wrap: boolean }> = { wrap: true };
+
 /** Writes a number to the main diagonal; down tall matrices again and again if `wrap`. @throws invalid-dim, shape-mismatch */
 export function fillDiagonal_(
   self: Tensor,
   fillValue: ScalarLike,
-  options: { readonly wrap?: boolean } = {},
+  options?: { readonly wrap?: boolean },
 ): Tensor {
-  return callOp(fillDiagonalInplace, [self, fillValue, options.wrap ?? false]);
+  checkOptionNames('fillDiagonal_', options, WRAP);
+  return callOp(fillDiagonalInplace, [self, fillValue, options?.wrap ?? false]);
 }

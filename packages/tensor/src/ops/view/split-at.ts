@@ -66,7 +66,7 @@ const tensorIndicesOp = defineOp(
         throw new TesseraError(
           'dtype-mismatch',
           `tensor_split: places are an int64 tensor of at most one dimension, not ${where.ndim} dimensions of ${where.dtype}`,
-          { hints: ["Give a vector of positions: indices.to('int64')."] },
+          { hints: ["Use indices.to('int64')."] },
         );
       const positions = [...readNumbers(where)];
       return where.ndim === 0 ? cutInto(self, positions[0]!, dim) : cutAt(self, positions, dim);

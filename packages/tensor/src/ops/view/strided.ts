@@ -22,7 +22,7 @@ function checkGeometry(size: readonly number[], stride: readonly number[], offse
     throw new TesseraError(
       'invalid-argument',
       `as_strided: size ${formatSizes(size)}, stride ${formatSizes(stride)} and offset ${offset} do not describe a view.`,
-      { hints: ['Give one stride per size; no number may be negative.'] },
+      { hints: ['Give one stride per size.'] },
     );
   }
 }

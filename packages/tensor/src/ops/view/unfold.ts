@@ -44,7 +44,7 @@ export const unfoldOp: OpOverload<Tensor> = defineOp(
           step > 0
             ? `unfold: maximum size for tensor at dimension ${at} is ${length} but size is ${size}`
             : `unfold: step is ${step} but must be > 0`,
-          { hints: ['A window fits into the dimension; step is positive.'] },
+          { hints: ['Windows fit, steps are positive.'] },
         );
       }
       const sizes = [...self.sizes, size];
