@@ -34,7 +34,7 @@ function listOf(parameters: Iterable<Tensor> | Tensor): readonly Tensor[] {
   if (!isTensor(parameters) && typeof parameters?.[Symbol.iterator] !== 'function')
     throw new TesseraError(
       'invalid-argument',
-      `gradients are clipped of parameters, not of ${String(parameters)}`,
+      `gradients are clipped of parameters, not of a ${parameters?.constructor.name}`,
       { hints: ['Pass model.parameters().'] },
     );
   const list = isTensor(parameters) ? [parameters] : [...parameters];

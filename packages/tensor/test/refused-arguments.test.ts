@@ -7,6 +7,7 @@ import {
   type Tensor,
   equal,
   eye,
+  full,
   manualSeed,
   oneHot,
   ones,
@@ -71,6 +72,11 @@ describe('what no operator knows', () => {
     ],
     ['no items to put at', () => x.clone().indexPut_(), /undefined is no index/],
     ['null for a dimension with a default', () => x.roll(1, null), /dims/],
+    [
+      'floats among what full() made of a whole number',
+      () => full([2, 3], -1e9).scatterReduce(0, index, x, 'amax'),
+      /full\(\[2\], 1\) is of integers/,
+    ],
     ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
   ])('%s is an error that says what to write', (_name, call, expected) => {
     expect(refusal(call)).toMatch(expected);

@@ -12,6 +12,7 @@ import { contrastive } from './programs/contrastive.js';
 import { diffusion } from './programs/diffusion.js';
 import { fewShot } from './programs/few-shot.js';
 import { forwardForward } from './programs/forward-forward.js';
+import { gaussianSplatting } from './programs/gaussian-splatting.js';
 import { generativeAdversarial } from './programs/generative-adversarial.js';
 import { gpt } from './programs/gpt.js';
 import { graphNetwork } from './programs/graph-network.js';
@@ -29,6 +30,8 @@ import { reinforce } from './programs/reinforce.js';
 import { residualNetwork } from './programs/residual-network.js';
 import { reversibleNetwork } from './programs/reversible-network.js';
 import { siamese } from './programs/siamese.js';
+import { spikingNetwork } from './programs/spiking-network.js';
+import { stateSpace } from './programs/state-space.js';
 import { styleTransfer } from './programs/style-transfer.js';
 import { superResolution } from './programs/super-resolution.js';
 import { tabular } from './programs/tabular.js';
@@ -69,6 +72,9 @@ const PROGRAMS: readonly Program[] = [
   reversibleNetwork,
   memoryNetwork,
   heatEquation,
+  stateSpace,
+  spikingNetwork,
+  gaussianSplatting,
 ];
 
 const onGpu = sampled(PROGRAMS, 5);

@@ -14,10 +14,15 @@ export interface SavedOptimizer {
   readonly paramGroups: readonly object[];
 }
 
-/** Whether it is one, and not tensors by name. */
+/** Whether it is one, and not tensors by name or an optimizer, whose state is a map. */
 export function isOptimizerState(value: object): value is SavedOptimizer {
   const { state, paramGroups }: Partial<SavedOptimizer> = value ?? {};
-  return typeof state === 'object' && !isTensor(state) && Array.isArray(paramGroups);
+  return (
+    typeof state === 'object' &&
+    !isTensor(state) &&
+    !(state instanceof Map) &&
+    Array.isArray(paramGroups)
+  );
 }
 
 /** See the file header. */

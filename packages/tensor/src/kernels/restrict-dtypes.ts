@@ -36,13 +36,13 @@ export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DTyp
     mismatch(
       `${op}(): expected dtype ${dtype} for \`${name}\` but got dtype ${tensor.dtype}`,
       dtype,
+      // JavaScript has no 1.0: what was meant to be of floats is not.
+      dtype === 'int64' ? "full([2], 1) is of integers: pass { dtype: 'float32' }." : undefined,
     );
 }
 
-function mismatch(message: string, dtype: DType): never {
-  throw new TesseraError('dtype-mismatch', message, {
-    hints: [`Convert it: x.to('${dtype}').`],
-  });
+function mismatch(message: string, dtype: DType, hint = `Convert it: x.to('${dtype}').`): never {
+  throw new TesseraError('dtype-mismatch', message, { hints: [hint] });
 }
 
 /** @throws dtype-mismatch for a tensor of another type */
