@@ -11,13 +11,13 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '602.8 kB';
+const EVERYTHING = '603.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '21.3 kB',
-  tensor: '175.1 kB',
-  nn: '68.0 kB',
+  tensor: '175.5 kB',
+  nn: '69.2 kB',
   distributed: '27.4 kB',
   onnx: '66.1 kB',
   graph: '35.3 kB',

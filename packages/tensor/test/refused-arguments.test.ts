@@ -75,7 +75,7 @@ describe('what no operator knows', () => {
     [
       'floats among what full() made of a whole number',
       () => full([2, 3], -1e9).scatterReduce(0, index, x, 'amax'),
-      /full\(\[2\], 1\) is of integers/,
+      /full\(\[2\], 1\) holds integers/,
     ],
     ['an option for a position', () => oneHot(index, { numClasses: 3 } as never), /by position/],
   ])('%s is an error that says what to write', (_name, call, expected) => {

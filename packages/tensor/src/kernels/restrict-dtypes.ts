@@ -37,7 +37,7 @@ export function checkDtype(op: string, name: string, tensor: Tensor, dtype: DTyp
       `${op}(): expected dtype ${dtype} for \`${name}\` but got dtype ${tensor.dtype}`,
       dtype,
       // JavaScript has no 1.0: what was meant to be of floats is not.
-      dtype === 'int64' ? "full([2], 1) is of integers: pass { dtype: 'float32' }." : undefined,
+      dtype === 'int64' ? "full([2], 1) holds integers: pass { dtype: 'float32' }." : undefined,
     );
 }
 

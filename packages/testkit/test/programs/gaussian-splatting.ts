@@ -18,11 +18,17 @@ import {
   stack,
   zeros,
 } from '@tessera/tensor';
-import { inv } from '@tessera/tensor/linalg';
 import type { Program } from './program.js';
 
 const SPLATS = 12;
 const SIDE = 10;
+
+/** Of symmetric matrices of two rows, [n, 2, 2]. */
+function inverse(matrix: Tensor): Tensor {
+  const [a, b, c] = [matrix.index(':', 0, 0), matrix.index(':', 0, 1), matrix.index(':', 1, 1)];
+  const adjugate = stack([stack([c, b.neg()], -1), stack([b.neg(), a], -1)], -2);
+  return adjugate.div(a.mul(c).sub(b.square()).reshape([-1, 1, 1]));
+}
 
 class Splats extends Module {
   readonly centres = new Parameter(rand([SPLATS, 2]));
@@ -44,7 +50,7 @@ class Splats extends Module {
     const covariance = root.matmul(root.mT).add(eye(2, { device }).mul(1e-4));
     const order = argsort(this.depths);
     const offsets = pixels.sub(this.centres.index(order).unsqueeze(1));
-    const distance = einsum('npi,nij,npj->np', offsets, inv(covariance).index(order), offsets);
+    const distance = einsum('npi,nij,npj->np', offsets, inverse(covariance).index(order), offsets);
     const opacity = sigmoid(this.opacities.index(order)).unsqueeze(1);
     const alpha = opacity.mul(distance.mul(-0.5).exp()).clamp(null, 0.99);
     const passed = cat([ones([1, SIDE * SIDE], { device }), alpha.index(':-1').neg().add(1)]);
