@@ -149,7 +149,7 @@ function defineFloatPowerInplace(overload: string, type: 'Tensor' | 'Scalar'): O
           throw new TesseraError(
             'dtype-mismatch',
             `the base given to float_power_ has dtype ${self.dtype} but the operation's result requires dtype float64`,
-            { hints: ["Use floatPower."] },
+            { hints: ['Use floatPower.'] },
           );
         }
         return pow_(self, isTensor(exponent) ? toDtype(exponent, 'float64') : exponent);
