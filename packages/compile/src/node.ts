@@ -4,6 +4,7 @@
  */
 import { useBoundedKeys } from '@tessera/inductor-core';
 import {
+  useBlockedAttention,
   useNarrowWeights,
   useSelection,
   useSorting,
@@ -14,6 +15,7 @@ import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
 
+useBlockedAttention();
 useBoundedKeys();
 useNarrowWeights();
 useSelection();

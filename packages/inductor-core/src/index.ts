@@ -144,6 +144,7 @@ export {
   type AttentionOrders,
   visitColumns,
 } from './schedule/attention/attention-frame.js';
+export { type AttentionBlocks, attentionBlocks } from './schedule/attention/attention-blocks.js';
 export {
   ATTENTION_TILES,
   attentionFits,

@@ -14,6 +14,7 @@ import type {
   TemplateExecutable,
 } from '@tessera/inductor-core';
 import { DTYPES, type DType } from '@tessera/tensor';
+import { attentionForm } from './attention/attention-form.js';
 import type { CodeOptions } from './body/vector-builder.js';
 import { hasLoopForms } from './loops/loop-forms.js';
 import type { WasmKernel } from './wasm-kernel.js';
@@ -53,6 +54,7 @@ export function generateKernel(
     case 'recurrence':
       return generateRecurrence(kernel, options);
     case 'attention':
+      if (attentionForm !== null) return attentionForm.generate(kernel, options);
       throw new TesseraError(
         'kernel-missing',
         `Kernel '${kernel.name}' is of kind '${kernel.kind}', which the CPU has none of.`,
@@ -89,6 +91,9 @@ export const cpuBackend: KernelBackend = {
     recurrences: 'memory',
     windows: true,
     cheapKernels: true,
+    get attention() {
+      return attentionForm?.kernels;
+    },
     get packedRows() {
       return hasLoopForms() ? PACKED_ROWS : undefined;
     },

@@ -1,6 +1,7 @@
 /**
  * @file Public API of @tessera/inductor-cpu: the CPU backend.
  */
+export { useBlockedAttention } from './attention/use-blocked-attention.js';
 export { cpuBackend } from './backend.js';
 export { useWebAssemblyText } from './emit/use-webassembly-text.js';
 export { useNarrowWeights } from './gemv/use-narrow-weights.js';

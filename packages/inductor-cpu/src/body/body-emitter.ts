@@ -18,11 +18,9 @@ import {
   indexValues,
   operands,
   type Expr,
+  type GeneratedKernel,
   type IndexExpr,
-  type LoopKernel,
   type LoopSpace,
-  type MatmulKernel,
-  type RecurrenceKernel,
   type ScalarOp,
   type Stmt,
 } from '@tessera/inductor-core';
@@ -69,7 +67,7 @@ export class BodyEmitter {
   /** `f` has the parameter `args`; buffers and scalars are found through it. Emission continues behind the entry code. */
   constructor(
     readonly f: WasmFunction,
-    readonly kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
+    readonly kernel: GeneratedKernel<Size>,
     readonly space: LoopSpace,
     options: KernelOptions,
   ) {
@@ -282,7 +280,7 @@ export class BodyEmitter {
 
 /** Buffers that inner points store to, each with the inner variables. */
 function changingBuffers(
-  kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
+  kernel: GeneratedKernel<Size>,
 ): Map<string, readonly IndexExpr[]> {
   const changing = new Map<string, readonly IndexExpr[]>();
   if (kernel.kind !== 'loop') return changing;

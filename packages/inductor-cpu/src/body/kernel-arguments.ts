@@ -2,7 +2,7 @@
  * @file What a kernel is called with, as locals: addresses of buffers, symbolic sizes, scalars. Each is read once,
  * in the code at the function's entry, when something first asks for it.
  */
-import type { Expr, LoopKernel, MatmulKernel, RecurrenceKernel } from '@tessera/inductor-core';
+import type { Expr, GeneratedKernel } from '@tessera/inductor-core';
 import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import { i32, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
@@ -23,7 +23,7 @@ export class KernelArguments {
   constructor(
     private readonly f: WasmFunction,
     private readonly entry: Section,
-    private readonly kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
+    private readonly kernel: GeneratedKernel<Size>,
     private readonly slots: SizeSlots,
   ) {}
 

@@ -21,13 +21,14 @@ export const STEP = 8;
 /**
  * The function `(args, batch, row, rows, col, cols, c)`: stores for the rows and columns of one block
  * whose sums begin at `c`, rows `rowBytes` apart. `aligned`: column blocks are multiples of the
- * innermost column variable (after merging) or it is the only one.
+ * innermost column variable (after merging) or it is the only one. `apart`: bytes from `c` to the sums of each product.
  */
 export function epilogueFunction(
   problem: MatmulProblem,
   rowBytes: number,
   colBlock: number,
   options: KernelOptions,
+  apart: readonly number[] = [0],
 ): WasmFunction {
   const { kernel, type } = problem;
   const f = new WasmFunction(`${kernel.name}_epilogue`, {
@@ -58,7 +59,7 @@ export function epilogueFunction(
       const sums = f.let('sums', sum(c, scaled(position, rowBytes)));
       forEachRun(body, cols, col, colEnd, (run) => {
         const at = f.let('at', sum(sums, scaled(op('i32.sub', run.flat, col), type.bytes)));
-        storeRun(body, problem, run, at, tailOf(cols, colBlock, problem.colCount));
+        storeRun(body, problem, run, at, tailOf(cols, colBlock, problem.colCount), apart);
       });
     });
   });
@@ -85,13 +86,14 @@ export function storeRun(
   run: Run,
   sums: Local<'i32'>,
   tail: number | null,
+  apart: readonly number[] = [0],
 ): void {
   const { f, scope } = body;
   const part = (begin: Local<'i32'>, end: Local<'i32'>, step: number, active: number): void => {
     const groups = Math.ceil(active / 4);
     scope.loop(run.inner, begin, end, step, () => {
       scope.vectorise({ lane: run.inner, across: run.inner, groups, active }, () =>
-        storeVectors(body, problem, run, sums, groups),
+        storeVectors(body, problem, run, sums, { groups, apart }),
       );
     });
   };
@@ -108,7 +110,7 @@ function storeVectors(
   problem: MatmulProblem,
   run: Run,
   sums: Local<'i32'>,
-  groups: number,
+  { groups, apart }: { readonly groups: number; readonly apart: readonly number[] },
 ): void {
   const { f, scope } = body;
   const { type, kernel } = problem;
@@ -117,9 +119,11 @@ function storeVectors(
     'at',
     sum(sums, scaled(op('i32.sub', scope.variable(run.inner), run.begin), type.bytes)),
   );
-  const regs = Array.from({ length: groups * registersPerGroup(kind) }, (_, i) =>
-    f.let('product', memory('v128.load', 16 * i, at)),
-  );
-  scope.bindAcc(0, { kind, uniform: false, regs });
+  for (const [id, offset] of apart.entries()) {
+    const regs = Array.from({ length: groups * registersPerGroup(kind) }, (_, i) =>
+      f.let('product', memory('v128.load', offset + 16 * i, at)),
+    );
+    scope.bindAcc(id, { kind, uniform: false, regs });
+  }
   for (const stmt of kernel.epilogue) if (stmt.kind === 'store') body.store(stmt);
 }

@@ -81,7 +81,7 @@ export function panelAccess(
   problem: MatmulProblem,
   operand: Operand,
   plain: PlainOperand,
-  blocking: Blocking,
+  blocking: Pick<Blocking, 'rowsPerItem' | 'colBlock' | 'depthBlock' | 'tileRows' | 'tileVectors'>,
 ): OperandAccess {
   const { type } = problem;
   const isA = operand.side === 'a';
@@ -138,12 +138,13 @@ export function panelAccess(
 /** Elements between the rows of a packed block: keeps rows apart in the cache, and takes what partial vectors write. */
 const ROW_PADDING = 16;
 
-/** Packs any operand into rows of adjacent lines, or of adjacent k. */
+/** Packs any operand into rows of adjacent lines, or of adjacent k. Blocks begin at multiples of `origins` lines. */
 export function expressionAccess(
   problem: MatmulProblem,
   operand: Operand,
-  blocking: Blocking,
+  blocking: Pick<Blocking, 'rowsPerItem' | 'colBlock' | 'depthBlock' | 'tileRows' | 'tileVectors'>,
   options: KernelOptions,
+  origins?: number,
 ): OperandAccess {
   const { bytes, lanes } = problem.type;
   const isA = operand.side === 'a';
@@ -159,7 +160,7 @@ export function expressionAccess(
     operand,
     mode,
     rowBytes,
-    blockLines,
+    blockLines: origins ?? blockLines,
     blockDepth: blocking.depthBlock,
     options,
   });

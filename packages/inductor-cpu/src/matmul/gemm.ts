@@ -8,17 +8,15 @@
  */
 import { coefficientOf } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
-import { call, i32, memory, op } from '../emit/code.js';
+import { i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { SCRATCH } from '../wasm-kernel.js';
 import { roundUp, type Blocking } from './blocking.js';
-import type { ColumnBlock, ColumnBlocks } from './column-blocks.js';
+import type { ColumnBlocks } from './column-blocks.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';
 import {
-  advance,
-  countDown,
   decodeIndex,
   minimum,
   plus,
@@ -27,6 +25,7 @@ import {
   scaledBy,
   sum,
 } from './index-code.js';
+import { Tiles, multiplyBlock } from './multiply-block.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
 /** Everything the driver puts together. */
@@ -83,7 +82,10 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
         op('i32.sub', read(problem.rowCount), row0),
       );
       const block = columns.open(f, read, op('i32.rem_u', column, read(columns.items)));
-      const bases = operandBases(f, problem, batch);
+      const place = { flat: batch, vars: decodeIndex(f, problem.batch, batch, read) };
+      const [baseA, baseB] = [problem.a, problem.b].map((operand) =>
+        operandBase(f, problem, operand, place),
+      );
       const destination = output.open(f, {
         args,
         batch,
@@ -105,7 +107,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
           'b',
           b.prepare(
             f,
-            { args, batch, base: bases.b, origin: block.origin, extent: block.extent, step, steps },
+            { args, batch, base: baseB, origin: block.origin, extent: block.extent, step, steps },
             scratchB,
           ),
         );
@@ -124,7 +126,7 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
             'a',
             a.prepare(
               f,
-              { args, batch, base: bases.a, origin: [row], extent: [blockRows], step, steps },
+              { args, batch, base: baseA, origin: [row], extent: [blockRows], step, steps },
               scratchA,
             ),
           );
@@ -155,123 +157,32 @@ export function gemmFunction(name: string, parts: GemmParts): WasmFunction {
   return f;
 }
 
-/** Addresses of the plain operands' elements (0, 0) in the current batch entry. */
-function operandBases(
+/** An entry of the batch: its number, and the variables that this is made of. */
+export interface BatchEntry {
+  readonly flat: Local<'i32'>;
+  readonly vars: ReadonlyMap<string, Local<'i32'>>;
+}
+
+/** Address of a plain operand's element (0, 0) in an entry of the batch; the number of the entry for others. */
+export function operandBase(
   f: WasmFunction,
   problem: MatmulProblem,
-  batch: Local<'i32'>,
-): { a: Local<'i32'>; b: Local<'i32'> } {
+  { plain, side }: Operand,
+  batch: BatchEntry,
+): Local<'i32'> {
+  if (plain === null) return batch.flat;
   const read = (size: Size): Code<'i32'> => problem.sizes.read(size, f.param('args'));
-  const vars = decodeIndex(f, problem.batch, batch, read);
-  const base = (operand: Operand): Local<'i32'> => {
-    if (operand.plain === null) return batch;
-    const { buf, index } = operand.plain;
-    const { bytes } = problem.type;
-    const parameter = problem.kernel.params.findIndex((param) => param.name === buf);
-    let address: Code<'i32'> = plusSize(
-      memory('i32.load', parameter * 4, f.param('args')),
-      sizeMul(index.constant, bytes),
-      read,
-    );
-    for (const [name, local] of vars) {
-      const stride = coefficientOf(index, name);
-      if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, bytes), read));
-    }
-    return f.let(`${operand.side}_base`, address);
-  };
-  return { a: base(problem.a), b: base(problem.b) };
-}
-
-/** One block: addresses of its operands and its destination, and its extents. */
-interface Block {
-  readonly a: Local<'i32'>;
-  readonly b: Local<'i32'>;
-  readonly c: Local<'i32'>;
-  readonly rows: Local<'i32'>;
-  readonly columns: ColumnBlock;
-  readonly rounds: Local<'i32'>;
-  readonly accumulate: Local<'i32'>;
-}
-
-/** All register tiles of a block, column by column so that a panel of B stays in the first-level cache. */
-function multiplyBlock(f: WasmFunction, parts: GemmParts, tiles: Tiles, block: Block): void {
-  const { problem, blocking, columns, b } = parts;
-  const { lanes, bytes } = problem.type;
-  const tileCols = blocking.tileVectors * lanes;
-  const { colCount } = problem;
-  // Columns beyond a symbolic number of them go to padding.
-  const tailVectors =
-    typeof colCount === 'number' ? Math.ceil((colCount % tileCols) / lanes) : blocking.tileVectors;
-  const tileB = f.let('tile_b', block.b);
-  const tileC = f.let('tile_c', block.c);
-  const left = f.let('cols_left', block.columns.lines);
-  if (columns.tail !== 'one' || typeof colCount !== 'number' || colCount >= tileCols) {
-    countDown(f, left, tileCols, () => {
-      multiplyColumn(f, parts, tiles, block, tileB, tileC, blocking.tileVectors);
-      advance(f, tileB, b.strides.tile);
-      advance(f, tileC, tileCols * bytes);
-    });
+  const { buf, index } = plain;
+  const { bytes } = problem.type;
+  const parameter = problem.kernel.params.findIndex((param) => param.name === buf);
+  let address: Code<'i32'> = plusSize(
+    memory('i32.load', parameter * 4, f.param('args')),
+    sizeMul(index.constant, bytes),
+    read,
+  );
+  for (const [name, local] of batch.vars) {
+    const stride = coefficientOf(index, name);
+    if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, bytes), read));
   }
-  if (columns.tail !== 'one') {
-    const tailBytes = columns.tail * lanes * bytes;
-    f.while(
-      () => op('i32.gt_s', left, i32(0)),
-      () => {
-        multiplyColumn(f, parts, tiles, block, tileB, tileC, columns.tail as number);
-        advance(f, tileB, tailBytes);
-        advance(f, tileC, tailBytes);
-        advance(f, left, -columns.tail * lanes);
-      },
-    );
-  } else if (tailVectors > 0)
-    f.if(left, () => multiplyColumn(f, parts, tiles, block, tileB, tileC, tailVectors));
-}
-
-/** The tiles of one panel of B. */
-function multiplyColumn(
-  f: WasmFunction,
-  parts: GemmParts,
-  tiles: Tiles,
-  block: Block,
-  b: Local<'i32'>,
-  columnC: Local<'i32'>,
-  vectors: number,
-): void {
-  const { problem, blocking, a } = parts;
-  const { tileRows } = blocking;
-  const { rowCount } = problem;
-  const tileA = f.let('tile_a', block.a);
-  const tileC = f.let('tile_c', columnC);
-  const left = f.let('rows_left', block.rows);
-  const tile = (rows: number): Code => {
-    return call(tiles.get(rows, vectors), tileA, b, tileC, block.rounds, block.accumulate);
-  };
-  if (typeof rowCount !== 'number' || rowCount >= tileRows) {
-    countDown(f, left, tileRows, () => {
-      f.do(tile(tileRows));
-      advance(f, tileA, a.strides.tile);
-      advance(f, tileC, tileRows * parts.output.rowBytes);
-    });
-  }
-  if (typeof rowCount !== 'number') {
-    for (let rows = 1; rows < tileRows; rows++)
-      f.if(op('i32.eq', left, i32(rows)), () => f.do(tile(rows)));
-  } else if (rowCount % tileRows > 0) f.if(left, () => f.do(tile(rowCount % tileRows)));
-}
-
-/** The register tiles of a kernel, each shape made once. */
-class Tiles {
-  readonly #made = new Map<string, WasmFunction>();
-  readonly #make: GemmParts['tile'];
-
-  constructor(make: GemmParts['tile']) {
-    this.#make = make;
-  }
-
-  get(rows: number, vectors: number): WasmFunction {
-    const key = `${rows}x${vectors}`;
-    let tile = this.#made.get(key);
-    if (tile === undefined) this.#made.set(key, (tile = this.#make(rows, vectors)));
-    return tile;
-  }
+  return f.let(`${side}_base`, address);
 }

@@ -8,6 +8,7 @@
  */
 import { type Size, TesseraError, sizeHint } from '@tessera/shared';
 import {
+  type AttentionKernel,
   type BufferParam,
   type Expr,
   type LinearForm,
@@ -44,7 +45,7 @@ export interface Operand {
 
 /** See the file header. */
 export interface MatmulProblem {
-  readonly kernel: MatmulKernel<Size>;
+  readonly kernel: MatmulKernel<Size> | AttentionKernel<Size>;
   readonly type: ElementType;
   /** In which indices are read. */
   readonly space: LoopSpace;
@@ -84,6 +85,34 @@ const MIN_COLS = 8;
 
 /** Orients a kernel. @throws kernel-missing when its accumulator type has no vector form */
 export function matmulProblem(kernel: MatmulKernel<Size>, sizes: SizeSlots): MatmulProblem {
+  const { batch, m, n, k, a, b } = kernel;
+  const space = new LoopSpace([...batch, ...m, ...n, ...k]);
+  const transposed = shouldTranspose(kernel, space);
+  const [left, right] = [
+    { expr: a, lines: m },
+    { expr: b, lines: n },
+  ];
+  const sides = transposed ? { a: right, b: left } : { a: left, b: right };
+  return problemOf({ kernel, depth: k, ...sides }, sizes, space);
+}
+
+/** Lines of an operand, and its elements. */
+type Side = Pick<Operand, 'expr' | 'lines'>;
+
+/** What is multiplied: rows and columns, summed over `depth`. */
+export interface ProductSpec {
+  readonly kernel: MatmulProblem['kernel'];
+  readonly depth: readonly SizedLoop[];
+  readonly a: Side;
+  readonly b: Side;
+}
+
+/** A product in a given orientation. @throws kernel-missing when its accumulator type has no vector form */
+export function problemOf(
+  { kernel, depth, a, b }: ProductSpec,
+  sizes: SizeSlots,
+  space: LoopSpace = new LoopSpace([...kernel.batch, ...a.lines, ...b.lines, ...depth]),
+): MatmulProblem {
   const type = elementType(kernel.accDtype);
   if (type === null) {
     throw new TesseraError(
@@ -94,25 +123,25 @@ export function matmulProblem(kernel: MatmulKernel<Size>, sizes: SizeSlots): Mat
       },
     );
   }
-  const space = new LoopSpace([...kernel.batch, ...kernel.m, ...kernel.n, ...kernel.k]);
-  const transposed = shouldTranspose(kernel, space);
-  const rows = transposed ? kernel.n : kernel.m;
-  const cols = transposed ? kernel.m : kernel.n;
+  const operand = (side: 'a' | 'b', { expr, lines }: Side): Operand => {
+    const plain = plainOperand(expr, [lines, depth], kernel, space, type);
+    return { side, expr, lines, plain };
+  };
   return {
     kernel,
     type,
     space,
     batch: kernel.batch,
-    rows,
-    cols,
-    depth: kernel.k,
-    rowCount: extent(rows),
-    colCount: extent(cols),
-    depthCount: extent(kernel.k),
+    rows: a.lines,
+    cols: b.lines,
+    depth,
+    rowCount: extent(a.lines),
+    colCount: extent(b.lines),
+    depthCount: extent(depth),
     batchCount: extent(kernel.batch),
     sizes,
-    a: operand('a', transposed ? kernel.b : kernel.a, rows, kernel, space, type),
-    b: operand('b', transposed ? kernel.a : kernel.b, cols, kernel, space, type),
+    a: operand('a', a),
+    b: operand('b', b),
   };
 }
 
@@ -166,30 +195,19 @@ function adjacentStores(
   return count;
 }
 
-function operand(
-  side: 'a' | 'b',
-  expr: Expr,
-  lines: readonly SizedLoop[],
-  kernel: MatmulKernel<Size>,
-  space: LoopSpace,
-  type: ElementType,
-): Operand {
-  return { side, expr, lines, plain: plainOperand(expr, lines, kernel, space, type) };
-}
-
 function plainOperand(
   expr: Expr,
-  lines: readonly SizedLoop[],
-  kernel: MatmulKernel<Size>,
+  [lines, depth]: readonly (readonly SizedLoop[])[],
+  { params }: MatmulProblem['kernel'],
   space: LoopSpace,
   type: ElementType,
 ): PlainOperand | null {
-  if (expr.kind !== 'load' || bufferParam(kernel.params, expr.buf).dtype !== type.dtype)
+  if (expr.kind !== 'load' || bufferParam(params, expr.buf).dtype !== type.dtype)
     return null;
   const index = stridesOf(space, expr.index);
   if (index === null) return null;
   const lineStride = flatStride(index, lines);
-  const stepStride = flatStride(index, kernel.k);
+  const stepStride = flatStride(index, depth);
   if (typeof lineStride !== 'number' || typeof stepStride !== 'number') return null;
   return { buf: expr.buf, index, lineStride, stepStride };
 }
