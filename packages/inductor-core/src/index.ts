@@ -144,7 +144,11 @@ export {
   type AttentionOrders,
   visitColumns,
 } from './schedule/attention/attention-frame.js';
-export { type AttentionBlocks, attentionBlocks } from './schedule/attention/attention-blocks.js';
+export {
+  type AttentionBlocks,
+  attentionBlocks,
+  blocksPay,
+} from './schedule/attention/attention-blocks.js';
 export {
   ATTENTION_TILES,
   attentionFits,
@@ -292,7 +296,11 @@ export {
 export { boundTo } from './plan/bound-to.js';
 export { type ArgumentCheck, argumentCheck, checkedExecutable } from './plan/checked-executable.js';
 export { type PlanObserver, observePlans } from './plan/observe-plans.js';
-export { AttentionKernels, type AttentionLimits } from './lower/ops/attention-kernel.js';
+export {
+  AttentionKernels,
+  type AttentionLimits,
+  type AttentionWork,
+} from './lower/ops/attention-kernel.js';
 export { FACTORED_ROWS, type FactoredRows } from './lower/ops/factored-row.js';
 export { printPlan } from './plan/print-plan.js';
 export { type PlanReader, planFromJson, planToJson } from './plan/plan-json.js';

@@ -5,7 +5,7 @@
  * them); each kernel computes the weights again from their log Σ exp.
  */
 import { useAttentionFusion } from '@tessera/passes';
-import type { Size } from '@tessera/shared';
+import { type Size, sizeMul } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
@@ -27,6 +27,18 @@ export interface AttentionLimits {
   readonly widest: number;
   /** So many rows of a head and keys are one kernel too, which reads a row's factors once; no fewer than 16 where absent. */
   readonly fewRows?: { readonly rows: number; readonly keys: number };
+  /** Which attention has kernels of those that may; all of it where absent. */
+  readonly pays?: (work: AttentionWork) => boolean;
+}
+
+/** The work of an attention or of its gradients. */
+export interface AttentionWork {
+  /** Of how many heads of all entries of the batch; rows and keys of each. */
+  readonly heads: Size;
+  readonly rows: Size;
+  readonly keys: Size;
+  readonly isCausal: boolean;
+  readonly isBackward: boolean;
 }
 
 /** See `Capabilities.attention`. */
@@ -36,11 +48,14 @@ export class AttentionKernels {
   }
 
   /** Whether a kernel in tiles pays. */
-  takesTiles({ width, length, scoreSizes }: Attention): boolean {
+  takesTiles(attention: Attention, isBackward: boolean): boolean {
+    const { width, length, keys, batch, heads, isCausal, scoreSizes } = attention;
+    const { widest, pays = () => true } = this.limits;
     return (
-      width <= this.limits.widest &&
+      width <= widest &&
       (typeof length !== 'number' || length >= FEWEST_ROWS) &&
-      !isEmpty(scoreSizes)
+      !isEmpty(scoreSizes) &&
+      pays({ heads: sizeMul(batch, heads), rows: length, keys, isCausal, isBackward })
     );
   }
 

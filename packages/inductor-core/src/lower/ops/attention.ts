@@ -3,7 +3,7 @@
  *
  * Scaling and masks are epilogues of the first product. The backward computes the weights again from
  * their log Σ exp, so nothing of the size of the scores is kept between the two. Devices with kernels for attention
- * do not keep them within one either (attention-kernel.ts).
+ * do not keep them within one either (attention-kernel.ts), where that is not slower.
  */
 import { readyOperand } from '../ready-operand.js';
 import type { Size } from '@tessera/shared';
@@ -149,7 +149,7 @@ const flashForward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_cp
   const made = kernel(ofRows);
   if (made !== null) return made;
   attention.readyQuery();
-  const tiled = kernel(ofRows === true || kernels?.takesTiles(attention));
+  const tiled = kernel(ofRows === true || kernels?.takesTiles(attention, false));
   if (tiled !== null) return tiled;
   const m = new ExprMath(l.ir);
   const scores = attention.scores();
@@ -207,7 +207,7 @@ const flashBackward: LoweringOf<'aten::_scaled_dot_product_flash_attention_for_c
   const stepOf = (weight: Expr, slope: Expr): Expr =>
     m.mul(m.mul(weight, m.sub(slope, centre)), attention.scale);
   const kernels = l.capabilities.attention;
-  if (kernels?.takesTiles(attention) === true) {
+  if (kernels?.takesTiles(attention, true) === true) {
     const step = (score: Expr, slope: Expr): Expr => stepOf(weightOf(score), slope);
     const [dQuery, dKey, dValue] = call.results.map((result) => result!.layout);
     const layouts = [dQuery!, dKey!, dValue!] as const;

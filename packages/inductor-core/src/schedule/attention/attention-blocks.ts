@@ -4,10 +4,11 @@
  * A block of rows goes through all columns, a block of them at a time. Its scores, packed columns and sums stay in the
  * cache in between, so that nothing of the size of the scores is ever in memory.
  */
-import { type Size, sizeHint } from '@tessera/shared';
+import { type Size, log, sizeHint } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
 import type { AttentionKernel } from '../../ir/kernel.js';
 import { extent } from '../../ir/loop-vars.js';
+import type { AttentionWork } from '../../lower/ops/attention-kernel.js';
 
 /** See the file header. */
 export interface AttentionBlocks {
@@ -38,4 +39,29 @@ export function attentionBlocks(
   const perColumn = (arrays * rows + widths) * bytes;
   const fitting = Math.floor((cacheBytes - rows * widths * bytes) / perColumn / GRAIN) * GRAIN;
   return { rows, columns: blockOf(j.slice(-1), Math.max(GRAIN, Math.min(MOST_COLUMNS, fitting))) };
+}
+
+/** From so many scores of a head on, moving them takes longer than walking in blocks, which packs keys several times. */
+const LONG = { forward: 1 << 14, causalBackward: 1 << 17 };
+
+/** Scores of all heads that gradients may leave in memory, where that is faster. */
+const MOST_SCORES = 1 << 26;
+
+/**
+ * Whether blocks pay, rather than products and a softmax between them whose scores lie in memory.
+ *
+ * - Forward blocks do from about 128 × 128 scores of a head on, and for lengths that vary, which may grow.
+ * - Backward they compute seven products where there are five otherwise. The half that a causal mask hides pays for it; all
+ *   other gradients have blocks where the scores of all heads would take more than 256 MiB in float32.
+ */
+export function blocksPay({ heads, rows, keys, isCausal, isBackward }: AttentionWork): boolean {
+  const scores = sizeHint(rows) * sizeHint(keys);
+  const isLong = isBackward
+    ? (isCausal && scores >= LONG.causalBackward) || scores * sizeHint(heads) > MOST_SCORES
+    : typeof rows !== 'number' || typeof keys !== 'number' || scores >= LONG.forward;
+  log('schedule', () => {
+    const what = `${isBackward ? 'gradients of ' : ''}attention of ${rows} rows over ${keys} keys`;
+    return `${what}: ${isLong ? 'in blocks' : 'scores in memory, which are few or faster'}`;
+  });
+  return isLong;
 }
