@@ -148,6 +148,7 @@ export {
   type AttentionBlocks,
   attentionBlocks,
   blocksPay,
+  sumsColumns,
 } from './schedule/attention/attention-blocks.js';
 export {
   ATTENTION_TILES,

@@ -40,10 +40,13 @@ export function runAttention(kernel: AttentionKernel, frame: Frame): void {
   const valuing = new Program(frame);
   const valueCells = kernel.values.map((value) => valuing.compile(value));
   const epilogue = compileStores(frame, kernel.epilogue);
+  const summing = new Program(frame);
+  const sumCells = kernel.columnSums.map(({ value }) => summing.compile(value));
   const rowStores = compileStores(frame, kernel.rowStores);
+  const columnStores = compileStores(frame, kernel.columnStores);
   const counts = reach(kernel, frame);
   const logits = kernel.softmax;
-  forEachPoint(frame, [...kernel.batch, ...kernel.m], () => {
+  const rowOf = (totals: readonly number[][]): void => {
     const weights = kernel.weights.map((): number[] => []);
     forEachPoint(frame, kernel.j, () => {
       if (!counts()) {
@@ -75,7 +78,33 @@ export function runAttention(kernel: AttentionKernel, frame: Frame): void {
       for (const [q, sum] of sums.entries()) frame.acc(q).value = toComputeType(sum, accDtype);
       epilogue();
     });
+    let place = 0;
+    let column = 0;
+    if (totals.length > 0)
+      forEachPoint(frame, kernel.j, () => {
+        forEachPoint(frame, kernel.n, () => {
+          summing.run();
+          for (const [c, cell] of sumCells.entries()) {
+            const product = weights[kernel.columnSums[c]!.weight]![column]! * cell();
+            totals[c]![place] = (totals[c]![place] ?? 0) + product;
+          }
+          place++;
+        });
+        column++;
+      });
     frame.acc(0).value = toComputeType(logSum, accDtype);
     rowStores();
+  };
+  forEachPoint(frame, kernel.batch, () => {
+    const totals = kernel.columnSums.map((): number[] => []);
+    forEachPoint(frame, kernel.m, () => rowOf(totals));
+    let place = 0;
+    if (totals.length > 0)
+      forEachPoint(frame, [...kernel.j, ...kernel.n], () => {
+        for (const [c, list] of totals.entries())
+          frame.acc(c).value = toComputeType(list[place] ?? 0, accDtype);
+        columnStores();
+        place++;
+      });
   });
 }

@@ -46,7 +46,12 @@ export function kernelLoops<S extends Size>(kernel: GeneratedKernel<S>): SizedLo
 export function kernelFactors(kernel: GeneratedKernel<Size>): readonly Expr[] {
   if (kernel.kind === 'matmul') return [kernel.a, kernel.b];
   if (kernel.kind === 'attention')
-    return [...kernel.scores.flatMap(({ a, b }) => [a, b]), ...kernel.weights, ...kernel.values];
+    return [
+      ...kernel.scores.flatMap(({ a, b }) => [a, b]),
+      ...kernel.weights,
+      ...kernel.values,
+      ...kernel.columnSums.map(({ value }) => value),
+    ];
   if (kernel.kind === 'recurrence') return recurrenceRoots(kernel);
   return [];
 }
@@ -67,7 +72,8 @@ export function recurrenceRoots({
 /** The statements of a kernel. */
 export function kernelStmts(kernel: GeneratedKernel<Size>): readonly Stmt[] {
   if (kernel.kind === 'matmul') return kernel.epilogue;
-  if (kernel.kind === 'attention') return [...kernel.epilogue, ...kernel.rowStores];
+  if (kernel.kind === 'attention')
+    return [...kernel.epilogue, ...kernel.rowStores, ...kernel.columnStores];
   if (kernel.kind === 'recurrence') return [...kernel.stores, ...kernel.lastStores];
   return kernel.stages.flatMap(({ body }) => body);
 }

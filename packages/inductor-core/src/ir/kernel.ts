@@ -92,6 +92,12 @@ export interface ScoreProduct {
   readonly b: Expr;
 }
 
+/** Sums over m, results over batch, j and n: `acc[b, j, n] = Σ_m weights[weight](b, m, j) · value(b, m, n)`. */
+export interface ColumnSum {
+  readonly weight: number;
+  readonly value: Expr;
+}
+
 /**
  * Results `q` over batch, m and n: `acc q = Σ_j weights[q](b, m, j) · values[q](b, j, n)`.
  *
@@ -108,6 +114,8 @@ export interface AttentionKernel<S extends Size = number> extends KernelBase {
   readonly scores: readonly ScoreProduct[];
   readonly weights: readonly Expr[];
   readonly values: readonly Expr[];
+  /** Without a softmax only. */
+  readonly columnSums: readonly ColumnSum[];
   readonly softmax: boolean;
   /** Which weights may be other than zero: of the last j up to m, from m on, or all. m is one variable then. */
   readonly triangle: Triangle;
@@ -117,6 +125,8 @@ export interface AttentionKernel<S extends Size = number> extends KernelBase {
   readonly epilogue: readonly Stmt[];
   /** Stores over batch and m. */
   readonly rowStores: readonly Stmt[];
+  /** Stores over batch, j and n; `acc` c is column sum c there. */
+  readonly columnStores: readonly Stmt[];
 }
 
 /** See `AttentionKernel`. */

@@ -68,8 +68,10 @@ export function mapKernel<S extends Size>(
         scores: kernel.scores.map(({ a, b }) => ({ a: expr(a), b: expr(b) })),
         weights: kernel.weights.map(expr),
         values: kernel.values.map(expr),
+        columnSums: kernel.columnSums.map((sum) => ({ ...sum, value: expr(sum.value) })),
         epilogue: body(kernel.epilogue),
         rowStores: body(kernel.rowStores),
+        columnStores: body(kernel.columnStores),
       };
     case 'matmul':
       return {

@@ -227,9 +227,15 @@ function printAttention(kernel: AttentionKernel<Size>): string[] {
     ]),
     ...kernel.weights.flatMap((weight, q) => printFactor(`weight${q}`, weight)),
     ...kernel.values.flatMap((value, q) => printFactor(`value${q}`, value)),
+    ...kernel.columnSums.flatMap(({ weight, value }, c) =>
+      printFactor(`sum${c} of weight${weight}`, value),
+    ),
     '  epilogue:',
     ...printBody(kernel.epilogue, '    '),
     ...(kernel.rowStores.length === 0 ? [] : ['  rows:', ...printBody(kernel.rowStores, '    ')]),
+    ...(kernel.columnStores.length === 0
+      ? []
+      : ['  columns:', ...printBody(kernel.columnStores, '    ')]),
   ];
 }
 

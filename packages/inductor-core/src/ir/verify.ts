@@ -161,7 +161,7 @@ class Verifier {
   }
 
   private attention(kernel: AttentionKernel): void {
-    const { batch, m, j, k, n, scores, weights, values, accDtype } = kernel;
+    const { batch, m, j, k, n, scores, weights, values, columnSums, accDtype } = kernel;
     this.variables([...batch, ...m, ...j, ...k, ...n]);
     this.points(...batch, ...m, ...n);
     this.points(...batch, ...j);
@@ -178,15 +178,20 @@ class Verifier {
       this.exprs([b], scope(batch, j, k), none);
     }
     this.exprs(values, scope(batch, j, n), none);
+    const summed = columnSums.map(({ value }) => value);
+    this.exprs(summed, scope(batch, m, n), none);
+    if (columnSums.some(({ weight }) => kernel.softmax || weights[weight] === undefined))
+      this.fail('a column sums up weights that there are not');
     const ids = (list: readonly unknown[]): Set<number> => {
       for (const id of list.keys()) this.results.set(id, accDtype);
       return new Set(list.keys());
     };
     this.exprs(weights, scope(batch, m, j), ids(scores));
-    const factors = [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values];
+    const factors = [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values, ...summed];
     if (factors.some(({ dtype }) => dtype !== accDtype))
       this.fail('factors and weights must be cast to the accumulator type');
     this.onlyStores(kernel.epilogue, scope(batch, m, n), ids(values));
+    this.onlyStores(kernel.columnStores, scope(batch, j, n), ids(columnSums));
     if (!kernel.softmax && kernel.rowStores.length > 0)
       this.fail('only a softmax has a result for a row');
     this.onlyStores(kernel.rowStores, scope(batch, m), ids(kernel.rowStores.slice(0, 1)));

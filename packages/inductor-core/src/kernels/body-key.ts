@@ -97,8 +97,12 @@ function shapeOf(body: GroupBody, writer: KeyWriter): string {
     case 'matmul':
       return `${loops(body.batch, body.m, body.n, body.k)} ${body.accDtype} ${writer.of(body.a)} ${writer.of(body.b)}`;
     case 'attention': {
-      const { scores, weights, values } = body;
-      const lists = [scores, weights, values, body.rowStores].map(({ length }) => length);
+      const { scores, weights, values, columnSums } = body;
+      const counted = [scores, weights, values, body.rowStores, body.columnStores];
+      const lists = [
+        ...counted.map(({ length }) => length),
+        ...columnSums.map(({ weight }) => weight),
+      ];
       const roots = attentionRoots(body).map((root) => writer.of(root));
       return `${loops(body.batch, body.m, body.j, body.k, body.n)} ${body.accDtype} ${body.triangle} ${body.softmax} ${lists.join()} ${roots.join()}`;
     }

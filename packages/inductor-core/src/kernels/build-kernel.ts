@@ -233,11 +233,13 @@ function buildAttention(body: AttentionBody, context: EmitContext): KernelDraft 
     scores: body.scores.map(({ a, b }) => ({ a: settler.expr(a), b: settler.expr(b) })),
     weights: body.weights.map((weight) => settler.expr(weight)),
     values: body.values.map((value) => settler.expr(value)),
+    columnSums: body.columnSums.map((sum) => ({ ...sum, value: settler.expr(sum.value) })),
     softmax,
     triangle,
     accDtype,
     epilogue: body.stores.map((s) => settler.store(s)),
     rowStores: body.rowStores.map((s) => settler.store(s)),
+    columnStores: body.columnStores.map((s) => settler.store(s)),
   };
   return { kernel, storages: parameters.storages };
 }

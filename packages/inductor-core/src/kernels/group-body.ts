@@ -67,6 +67,7 @@ export interface AttentionBody extends AttentionShape {
   readonly kind: 'attention';
   readonly stores: readonly BodyStore[];
   readonly rowStores: readonly BodyStore[];
+  readonly columnStores: readonly BodyStore[];
 }
 
 /** Body of a recurrence kernel. */
@@ -87,7 +88,7 @@ export function bodyStores(body: GroupBody): readonly BodyStore[] {
     case 'matmul':
       return body.stores;
     case 'attention':
-      return [...body.stores, ...body.rowStores];
+      return [...body.stores, ...body.rowStores, ...body.columnStores];
     case 'recurrence':
       return [...body.stores, ...body.lastStores];
   }

@@ -112,6 +112,7 @@ export type AttentionShape = Pick<
   | 'scores'
   | 'weights'
   | 'values'
+  | 'columnSums'
   | 'softmax'
   | 'triangle'
   | 'accDtype'
@@ -130,6 +131,8 @@ export interface AttentionNode extends Work, AttentionShape {
   readonly id: number;
   readonly results: readonly PlacedResult[];
   readonly row: PlacedResult | null;
+  /** Of column sums: over batch, j and n. */
+  readonly columns: readonly PlacedResult[];
 }
 
 /** What a recurrence kernel computes, but for its parameters and stores. */
@@ -215,13 +218,13 @@ export function nodeOutputs(node: IrNode): readonly IrBuffer[] {
 /** All results of attention or of a recurrence. */
 export function placedResults(node: AttentionNode | RecurrenceNode): readonly PlacedResult[] {
   if (node.kind === 'recurrence') return [...node.results, ...node.last];
-  return node.row === null ? node.results : [...node.results, node.row];
+  return [...node.results, ...(node.row === null ? [] : [node.row]), ...node.columns];
 }
 
 /** Nodes by what they compute with. */
 type Unplaced =
   | Pick<MatmulNode, 'kind' | 'a' | 'b'>
-  | Pick<AttentionNode, 'kind' | 'scores' | 'weights' | 'values'>
+  | Pick<AttentionNode, 'kind' | 'scores' | 'weights' | 'values' | 'columnSums'>
   | Pick<RecurrenceNode, 'kind' | 'states' | 'vectors' | 'products' | 'results' | 'last'>
   | Pick<ExternNode, 'kind'>
   | Pick<PointwiseNode, 'kind' | 'value' | 'part'>
@@ -258,6 +261,8 @@ export function attentionRoots({
   scores,
   weights,
   values,
-}: Pick<AttentionShape, 'scores' | 'weights' | 'values'>): readonly Expr[] {
-  return [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values];
+  columnSums,
+}: Pick<AttentionShape, 'scores' | 'weights' | 'values' | 'columnSums'>): readonly Expr[] {
+  const summed = columnSums.map(({ value }) => value);
+  return [...scores.flatMap(({ a, b }) => [a, b]), ...weights, ...values, ...summed];
 }

@@ -132,8 +132,10 @@ function bodyToJson(kernel: GeneratedKernel, writer: ExprWriter): Fields {
         scores: kernel.scores.map(({ a, b }) => ({ a: writer.ref(a), b: writer.ref(b) })),
         weights: refs(kernel.weights),
         values: refs(kernel.values),
+        columnSums: kernel.columnSums.map((sum) => ({ ...sum, value: writer.ref(sum.value) })),
         epilogue: stmts(kernel.epilogue),
         rowStores: stmts(kernel.rowStores),
+        columnStores: stmts(kernel.columnStores),
       };
     case 'recurrence':
       return {

@@ -101,10 +101,15 @@ export function readKernel(json: JsonField): FusedKernel {
     scores,
     weights: items('weights').map((weight) => reader.ref(weight)),
     values: items('values').map((value) => reader.ref(value)),
+    columnSums: items('columnSums').map((sum) => ({
+      weight: sum.field('weight').integer(0, LARGEST),
+      value: reader.ref(sum.field('value')),
+    })),
     softmax: json.field('softmax').boolean(),
     triangle: json.field('triangle').oneOf(['lower', 'upper', 'none']),
     epilogue: stores('epilogue'),
     rowStores: stores('rowStores'),
+    columnStores: stores('columnStores'),
   };
 }
 

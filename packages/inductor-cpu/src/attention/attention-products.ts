@@ -47,7 +47,13 @@ function blockProduct(
       cRow: tiled.output.rowBytes,
     }),
   );
-  return { problem, a, b, tiles, tiled: { ...tiled, blocking: TILE, columns: { tail: 'one' }, a, b } };
+  return {
+    problem,
+    a,
+    b,
+    tiles,
+    tiled: { ...tiled, blocking: TILE, columns: { tail: 'one' }, a, b },
+  };
 }
 
 /** Score `p` of a block: all of its factors are multiplied at once. */
@@ -62,7 +68,12 @@ export function scoreProduct(
   const sides = { a: { expr: a, lines: m }, b: { expr: b, lines: j } };
   const problem = problemOf({ kernel, depth: k, ...sides }, options.sizes);
   const { depthCount, type } = problem;
-  const blocking = { ...TILE, rowsPerItem: rows, colBlock: columns, depthBlock: depthCount as number };
+  const blocking = {
+    ...TILE,
+    rowsPerItem: rows,
+    colBlock: columns,
+    depthBlock: depthCount as number,
+  };
   const { plain } = problem.a;
   const factors =
     plain !== null && isAdjacentInDepth(problem)
@@ -79,11 +90,50 @@ export function scoreProduct(
   return blockProduct(problem, [factors, other], tiled, options);
 }
 
+/** Sums `c` of the columns of a block, over its rows: weights are those of a score's block, of which rows are steps. */
+export function columnProduct(
+  kernel: AttentionKernel<Size>,
+  c: number,
+  { rows, columns }: AttentionBlocks,
+  options: KernelOptions,
+  rowBytes: number,
+): BlockProduct {
+  const { m, j, n } = kernel;
+  const { weight, value } = kernel.columnSums[c]!;
+  const sides = {
+    a: { expr: kernel.weights[weight]!, lines: j },
+    b: { expr: value, lines: n },
+  };
+  const problem = problemOf({ kernel, depth: m, ...sides }, options.sizes);
+  const { type, colCount } = problem;
+  const step = pitchOf(columns, type.bytes);
+  const weights: OperandAccess = {
+    strides: { line: type.bytes, step, tailStep: step, tile: TILE.tileRows * type.bytes },
+    scratchBytes: 0,
+    prepare: (_f, _range, weightsAt) => weightsAt,
+  };
+  const values = valueAccess(problem, rows, options);
+  const last = extent(j.slice(-1));
+  // Blocks begin at multiples of whole tiles.
+  const rowCount = typeof last === 'number' ? last : null;
+  const tiled = { problem: { type, rowCount, colCount }, output: { rowBytes } };
+  return blockProduct(problem, [weights, values], tiled, options);
+}
+
+/** Values that are multiplied with so many weights at once. */
+function valueAccess(problem: MatmulProblem, steps: number, options: KernelOptions): OperandAccess {
+  const { b, colCount } = problem;
+  const blocking = { ...TILE, rowsPerItem: 0, colBlock: colCount as number, depthBlock: steps };
+  return b.plain === null
+    ? expressionAccess(problem, b, blocking, options)
+    : panelAccess(problem, b, b.plain, blocking);
+}
+
 /** Sums of values `q` with the weights of a block, which lie in memory with `rowBytes` between rows. */
 export function valueProduct(
   kernel: AttentionKernel<Size>,
   q: number,
-  { rows, columns }: AttentionBlocks,
+  { columns }: AttentionBlocks,
   options: KernelOptions,
 ): BlockProduct {
   const { m, j, n } = kernel;
@@ -94,18 +144,23 @@ export function valueProduct(
   const problem = problemOf({ kernel, depth: j, ...sides }, options.sizes);
   const { type, rowCount, colCount } = problem;
   const width = colCount as number;
-  const blocking = { ...TILE, rowsPerItem: rows, colBlock: width, depthBlock: columns };
   const rowBytes = pitchOf(columns, type.bytes);
   const weights: OperandAccess = {
-    strides: { line: rowBytes, step: type.bytes, tailStep: type.bytes, tile: TILE.tileRows * rowBytes },
+    strides: {
+      line: rowBytes,
+      step: type.bytes,
+      tailStep: type.bytes,
+      tile: TILE.tileRows * rowBytes,
+    },
     scratchBytes: 0,
     prepare: (_f, _range, weightsAt) => weightsAt,
   };
-  const { plain } = problem.b;
-  const values =
-    plain === null
-      ? expressionAccess(problem, problem.b, blocking, options)
-      : panelAccess(problem, problem.b, plain, blocking);
+  const values = valueAccess(problem, columns, options);
   const output = { rowBytes: pitchOf(width, type.bytes) };
-  return blockProduct(problem, [weights, values], { problem: { type, rowCount, colCount }, output }, options);
+  return blockProduct(
+    problem,
+    [weights, values],
+    { problem: { type, rowCount, colCount }, output },
+    options,
+  );
 }

@@ -27,9 +27,7 @@ export function eachVector(
   let from = run.begin;
   for (const active of [8, 4, 1]) {
     const end =
-      active === 1
-        ? run.end
-        : f.let('middle', sum(run.begin, op('i32.and', length, i32(-active))));
+      active === 1 ? run.end : f.let('middle', sum(run.begin, op('i32.and', length, i32(-active))));
     const groups = Math.ceil(active / 4);
     scope.loop(run.inner, from, end, active, () => {
       const position = op('i32.sub', scope.variable(run.inner), run.begin);

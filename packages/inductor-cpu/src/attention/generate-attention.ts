@@ -19,16 +19,19 @@ import { operandBase, type BatchEntry } from '../matmul/gemm.js';
 import { decodeIndex, minimum, plus, scaled, sum } from '../matmul/index-code.js';
 import { multiplyBlock } from '../matmul/multiply-block.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
-import { type BlockProduct, scoreProduct, valueProduct } from './attention-products.js';
+import {
+  type BlockProduct,
+  columnProduct,
+  scoreProduct,
+  valueProduct,
+} from './attention-products.js';
 import { BlockPlaces } from './block-places.js';
+import { type ColumnPlace, columnAddress, columnPlace } from './column-sums.js';
 import { finishFunction } from './finish-rows.js';
 import { weighFunction } from './weigh-block.js';
 
 /** Code of an attention kernel. @throws kernel-missing when sums have a type without vectors */
-export function generateAttention(
-  kernel: AttentionKernel<Size>,
-  options: CodeOptions,
-): WasmKernel {
+export function generateAttention(kernel: AttentionKernel<Size>, options: CodeOptions): WasmKernel {
   if (elementType(kernel.accDtype) === null || (kernel.softmax && kernel.weights.length > 1))
     throw new TesseraError(
       'kernel-missing',
@@ -51,6 +54,7 @@ class AttentionEmitter {
   readonly #places: BlockPlaces;
   readonly #scores: readonly BlockProduct[];
   readonly #values: readonly BlockProduct[];
+  readonly #columns: readonly (BlockProduct & { readonly place: ColumnPlace })[];
   /** Where packed rows of each score are, and then packed columns of one product after the other, behind the places. */
   readonly #packedRows: readonly number[];
   readonly #packedColumns: number;
@@ -66,10 +70,18 @@ class AttentionEmitter {
     this.#places = new BlockPlaces(kernel, blocks);
     this.#scores = kernel.scores.map((_, p) => scoreProduct(kernel, p, blocks, options));
     this.#values = kernel.values.map((_, q) => valueProduct(kernel, q, blocks, options));
+    this.#columns = kernel.columnSums.map((_, c) => {
+      const place = columnPlace(kernel, c, options);
+      return { ...columnProduct(kernel, c, blocks, options, place.rowBytes), place };
+    });
     let bytes = roundUp(this.#places.bytes, 64);
-    this.#packedRows = this.#scores.map(({ a }) => {
+    const ofRows = [
+      ...this.#scores.map(({ a }) => a.scratchBytes),
+      ...this.#columns.map(({ b }) => b.scratchBytes),
+    ];
+    this.#packedRows = ofRows.map((each) => {
       const at = bytes;
-      bytes += roundUp(a.scratchBytes, 64);
+      bytes += roundUp(each, 64);
       return at;
     });
     this.#packedColumns = bytes;
@@ -81,21 +93,32 @@ class AttentionEmitter {
     const { kernel, options } = this;
     const { batch, m, j, k, n, scores, values, triangle, name } = kernel;
     const { rows, columns } = this.#blocks;
-    const items = sizeCeilDiv(extent(m), rows);
-    this.#emitItems(items);
+    const blocks = sizeCeilDiv(extent(m), rows);
+    const sumsColumns = this.#columns.length > 0;
+    const items = sumsColumns ? 1 : blocks;
+    if (sumsColumns)
+      this.#eachItem(1, (item) => {
+        const count = this.#count('blocks', blocks);
+        this.#f.for('block', i32(0), count, 1, (block) => this.#rowBlock(item, block));
+      });
+    else this.#eachItem(blocks, (item, block) => this.#rowBlock(item, block));
     const [length, ...widths] = [extent(j), extent(k), extent(n)].map(sizeHint);
-    const perPair = 2 * (scores.length * widths[0]! + values.length * widths[1]!);
+    const perPair =
+      2 * (scores.length * widths[0]! + (values.length + this.#columns.length) * widths[1]!);
     return {
       name,
       func: this.#f,
       workItems: sizeProduct([extent(batch), items]),
       sizes: options.sizes.list,
-      costPerItem: (rows * length! * perPair) / (triangle === 'none' ? 40 : 80),
+      costPerItem:
+        ((sumsColumns ? sizeHint(extent(m)) : rows) * length! * perPair) /
+        (triangle === 'none' ? 40 : 80),
       scratchBytesPerThread: this.#bytes,
       schedule: () => ({
         kernel: name,
         facts: {
-          'rows of a work item': rows,
+          'rows of a block': rows,
+          'rows of a work item': sumsColumns ? 'all' : 'a block',
           'columns of a block': columns,
           'columns that are read': triangle === 'none' ? 'all' : `${triangle} triangle`,
           'scratch memory of a thread': `${this.#bytes} bytes`,
@@ -108,12 +131,33 @@ class AttentionEmitter {
     return this.options.sizes.read(size, this.#f.param('args'));
   }
 
-  #emitItems(items: Size): void {
+  /** A number of turns of a loop. */
+  #count(name: string, size: Size): Local<'i32'> | number {
+    return typeof size === 'number' ? size : this.#f.let(name, this.#read(size));
+  }
+
+  /** Runs `emit` for each work item, of which an entry of the batch has `items`. */
+  #eachItem(items: Size, emit: (batch: BatchEntry, item: Local<'i32'>) => void): void {
     const f = this.#f;
-    const { m, batch } = this.kernel;
-    const finish = this.kernel.softmax
-      ? finishFunction(this.kernel, this.#places, this.options)
-      : null;
+    const read = (size: Size): Code<'i32'> => this.#read(size);
+    f.for('item', f.param('begin'), f.param('end'), 1, (item) => {
+      const isOne = items === 1;
+      const flat = f.let('batch', isOne ? item : op('i32.div_u', item, read(items)));
+      const block = f.let('block', isOne ? i32(0) : op('i32.rem_u', item, read(items)));
+      emit({ flat, vars: decodeIndex(f, this.kernel.batch, flat, read) }, block);
+    });
+  }
+
+  /** All of a block of rows. */
+  #rowBlock(batch: BatchEntry, at: Local<'i32'>): void {
+    const f = this.#f;
+    const row = f.let('row', scaled(at, this.#blocks.rows));
+    const left = op('i32.sub', this.#read(extent(this.kernel.m)), row);
+    const rows = minimum(f, 'rows', i32(this.#blocks.rows), left);
+    this.#walkColumns({ row, rows, batch });
+    const range = [f.param('args'), batch.flat, row, rows] as const;
+    if (this.kernel.softmax)
+      f.do(call(finishFunction(this.kernel, this.#places, this.options), ...range, SCRATCH));
     const { problem } = this.#values[0]!;
     const epilogue = epilogueFunction(
       problem,
@@ -122,19 +166,7 @@ class AttentionEmitter {
       this.options,
       this.#places.sums,
     );
-    const read = (size: Size): Code<'i32'> => this.#read(size);
-    f.for('item', f.param('begin'), f.param('end'), 1, (item) => {
-      const flat = f.let('batch', op('i32.div_u', item, read(items)));
-      const row = f.let('row', scaled(op('i32.rem_u', item, read(items)), this.#blocks.rows));
-      const left = op('i32.sub', read(extent(m)), row);
-      const rows = minimum(f, 'rows', i32(this.#blocks.rows), left);
-      const block = { row, rows, batch: { flat, vars: decodeIndex(f, batch, flat, read) } };
-      this.#walkColumns(block);
-      const args = f.param('args');
-      if (finish !== null) f.do(call(finish, args, flat, row, rows, SCRATCH));
-      const [col, cols] = [i32(0), read(problem.colCount)];
-      f.do(call(epilogue, args, flat, row, rows, col, cols, SCRATCH));
-    });
+    f.do(call(epilogue, ...range, i32(0), this.#read(problem.colCount), SCRATCH));
   }
 
   /** Adds up the sums of a block of rows. */
@@ -143,13 +175,12 @@ class AttentionEmitter {
     const { j, triangle } = this.kernel;
     const last = extent(j.slice(-1));
     const outer = extent(j.slice(0, -1));
-    const products = [...this.#scores, ...this.#values].map((product) =>
-      this.#prepareRows(product, block),
-    );
-    const [scores, values] = [
-      products.slice(0, this.#scores.length),
-      products.slice(this.#scores.length),
-    ];
+    const scores = this.#scores.map((score, p) => this.#prepareRows(score, p, block));
+    const values = this.#values.map((value) => ({
+      ...value,
+      base: operandBase(f, value.problem, value.problem.b, block.batch),
+    }));
+    const summed = this.#columns.map((column, c) => this.#packValues(column, c, block));
     const weigh = weighFunction(this.kernel, this.#places, this.options);
     this.#clear(block);
     const more = f.let('more', i32(0));
@@ -160,7 +191,7 @@ class AttentionEmitter {
       f.set(end, select(limit, end, op('i32.lt_u', limit, end)));
     } else if (triangle === 'upper')
       f.set(start, select(block.row, end, op('i32.lt_u', block.row, end)));
-    const turns = typeof outer === 'number' ? outer : f.let('turns', this.#read(outer));
+    const turns = this.#count('turns', outer);
     f.for('outer', i32(0), turns, 1, (at) => {
       const first = f.let('first', op('i32.mul', at, this.#read(last)));
       const col = f.let('col', sum(first, start));
@@ -174,6 +205,10 @@ class AttentionEmitter {
           const { batch, row, rows } = block;
           f.do(call(weigh, f.param('args'), batch.flat, row, rows, col, cols, SCRATCH, more));
           values.forEach((value, q) => this.#add(value, q, block, col, cols, more));
+          const place = f.let('place', op('i32.sub', col, first));
+          this.#columns.forEach((column, c) =>
+            this.#addColumns(column, c, summed[c]!, block, [at, place], cols),
+          );
           f.set(more, i32(1));
           f.set(col, sum(col, cols));
         },
@@ -182,13 +217,11 @@ class AttentionEmitter {
   }
 
   /** What is the same for all columns: packed rows, and where the columns begin. */
-  #prepareRows(product: BlockProduct, block: RowBlock): PreparedProduct {
+  #prepareRows(product: BlockProduct, p: number, block: RowBlock): PreparedScore {
     const f = this.#f;
     const { problem, a } = product;
-    const base = operandBase(f, problem, problem.b, block.batch);
-    const p = this.#scores.indexOf(product);
-    if (p < 0) return { ...product, base, rowsAt: null };
     const { batch, row, rows } = block;
+    const base = operandBase(f, problem, problem.b, batch);
     const range = {
       args: f.param('args'),
       batch: batch.flat,
@@ -202,6 +235,29 @@ class AttentionEmitter {
     return { ...product, base, rowsAt: f.let('rows_at', a.prepare(f, range, scratch)) };
   }
 
+  /** Values of the rows, which column sums multiply with weights. */
+  #packValues(
+    { problem, b }: BlockProduct,
+    c: number,
+    { batch, row, rows }: RowBlock,
+  ): Local<'i32'> {
+    const f = this.#f;
+    const range = {
+      args: f.param('args'),
+      batch: batch.flat,
+      base: operandBase(f, problem, problem.b, batch),
+      origin: [f.let('first_value', i32(0))],
+      extent: [f.let('width', this.#read(problem.colCount))],
+      step: row,
+      steps: rows,
+    };
+    const scratch = f.let(
+      'values_scratch',
+      plus(SCRATCH, this.#packedRows[this.#scores.length + c]!),
+    );
+    return f.let('values_at', b.prepare(f, range, scratch));
+  }
+
   /** Nothing is summed yet. */
   #clear({ rows }: RowBlock): void {
     const f = this.#f;
@@ -213,7 +269,7 @@ class AttentionEmitter {
 
   /** Multiplies scores of a block. */
   #score(
-    { problem, b, base, rowsAt, tiled, tiles }: PreparedProduct,
+    { problem, b, base, rowsAt, tiled, tiles }: PreparedScore,
     p: number,
     { batch, rows }: RowBlock,
     col: Local<'i32'>,
@@ -235,7 +291,7 @@ class AttentionEmitter {
     const columns = f.let('columns_at', b.prepare(f, range, scratch));
     const c = f.let('c', plus(SCRATCH, p * this.#places.arrayBytes));
     multiplyBlock(f, tiled, tiles, {
-      a: rowsAt!,
+      a: rowsAt,
       b: columns,
       c,
       rows,
@@ -277,11 +333,39 @@ class AttentionEmitter {
       accumulate: more,
     });
   }
+
+  /** Adds the rows of a block to sums of its columns, of which the first is at `column`, by the variables of j. */
+  #addColumns(
+    { problem, place, tiled, tiles }: BlockProduct & { readonly place: ColumnPlace },
+    c: number,
+    values: Local<'i32'>,
+    { batch, row, rows }: RowBlock,
+    [outer, last]: readonly [Local<'i32'>, Local<'i32'>],
+    cols: Local<'i32'>,
+  ): void {
+    const f = this.#f;
+    const read = (size: Size): Code<'i32'> => this.#read(size);
+    const { j, columnSums } = this.kernel;
+    const columns = decodeIndex(f, j.slice(0, -1), outer, read);
+    for (const { name } of j.slice(-1)) columns.set(name, last);
+    multiplyBlock(f, tiled, tiles, {
+      a: f.let('weights', plus(SCRATCH, columnSums[c]!.weight * this.#places.arrayBytes)),
+      b: values,
+      c: columnAddress(f, place, batch, columns, read),
+      rows: cols,
+      columns: { lines: f.let('width', read(problem.colCount)) },
+      rounds: rows,
+      accumulate: f.let('accumulate', op('i32.ne', row, i32(0))),
+    });
+  }
 }
 
-/** A product whose rows are ready. */
+/** A product with the address of what its columns are made of. */
 interface PreparedProduct extends BlockProduct {
-  /** Address of what its columns are made of. */
   readonly base: Local<'i32'>;
-  readonly rowsAt: Local<'i32'> | null;
+}
+
+/** A score whose rows are ready. */
+interface PreparedScore extends PreparedProduct {
+  readonly rowsAt: Local<'i32'>;
 }

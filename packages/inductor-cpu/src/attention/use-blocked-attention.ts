@@ -1,7 +1,7 @@
 /**
  * @file `useBlockedAttention`: attention on the CPU whose scores are not in memory.
  */
-import { AttentionKernels, blocksPay } from '@tessera/inductor-core';
+import { AttentionKernels, blocksPay, sumsColumns } from '@tessera/inductor-core';
 import { attentionForm, registerAttention } from './attention-form.js';
 import { generateAttention } from './generate-attention.js';
 
@@ -11,6 +11,6 @@ import { generateAttention } from './generate-attention.js';
  */
 export function useBlockedAttention(): void {
   if (attentionForm !== null) return;
-  const kernels = new AttentionKernels({ widest: Infinity, pays: blocksPay });
+  const kernels = new AttentionKernels({ widest: Infinity, pays: blocksPay, sumsColumns });
   registerAttention({ kernels, generate: generateAttention });
 }

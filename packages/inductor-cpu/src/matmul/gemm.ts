@@ -16,15 +16,7 @@ import { roundUp, type Blocking } from './blocking.js';
 import type { ColumnBlocks } from './column-blocks.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';
-import {
-  decodeIndex,
-  minimum,
-  plus,
-  plusSize,
-  scaled,
-  scaledBy,
-  sum,
-} from './index-code.js';
+import { decodeIndex, minimum, plus, plusSize, scaled, scaledBy, sum } from './index-code.js';
 import { Tiles, multiplyBlock } from './multiply-block.js';
 import type { MatmulProblem, Operand } from './problem.js';
 

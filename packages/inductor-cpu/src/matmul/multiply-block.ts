@@ -39,7 +39,12 @@ export interface TiledBlock {
 }
 
 /** All register tiles of a block, column by column so that a panel of B stays in the first-level cache. */
-export function multiplyBlock(f: WasmFunction, parts: TiledProduct, tiles: Tiles, block: TiledBlock): void {
+export function multiplyBlock(
+  f: WasmFunction,
+  parts: TiledProduct,
+  tiles: Tiles,
+  block: TiledBlock,
+): void {
   const { problem, blocking, columns, b } = parts;
   const { lanes, bytes } = problem.type;
   const tileCols = blocking.tileVectors * lanes;

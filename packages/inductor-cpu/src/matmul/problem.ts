@@ -202,8 +202,7 @@ function plainOperand(
   space: LoopSpace,
   type: ElementType,
 ): PlainOperand | null {
-  if (expr.kind !== 'load' || bufferParam(params, expr.buf).dtype !== type.dtype)
-    return null;
+  if (expr.kind !== 'load' || bufferParam(params, expr.buf).dtype !== type.dtype) return null;
   const index = stridesOf(space, expr.index);
   if (index === null) return null;
   const lineStride = flatStride(index, lines);

@@ -17,6 +17,7 @@ import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
 import { isEmpty, type Shape } from '../shape-math.js';
 import type { Attention } from './attention.js';
+import { castTensor } from './elementwise.js';
 
 /** Fewest rows whose tiles are not mostly padding. */
 const FEWEST_ROWS = 16;
@@ -29,6 +30,8 @@ export interface AttentionLimits {
   readonly fewRows?: { readonly rows: number; readonly keys: number };
   /** Which attention has kernels of those that may; all of it where absent. */
   readonly pays?: (work: AttentionWork) => boolean;
+  /** Whether all gradients are one kernel, for so many heads of key and value; none are where absent. */
+  readonly sumsColumns?: (heads: Size) => boolean;
 }
 
 /** The work of an attention or of its gradients. */
@@ -84,7 +87,10 @@ export class AttentionKernels {
     weights: GradientWeights,
     layouts: GradientLayouts,
   ): LoweredTensor[] | null {
-    return backwardKernels(attention, grad, weights, layouts);
+    const { batch, keyHeads, width } = attention;
+    // Sums are written in vectors.
+    const isOne = width % 4 === 0 && this.limits.sumsColumns?.(sizeMul(batch, keyHeads)) === true;
+    return backwardKernels(attention, grad, weights, layouts, isOne);
   }
 }
 
@@ -112,6 +118,11 @@ interface Spec {
   /** Of the scores. */
   readonly weights: (scores: readonly Expr[], at: Place) => Expr[];
   readonly values: readonly ((at: Place, n: IndexExpr) => Expr)[];
+  /** Sums over the rows of a weight by its number. */
+  readonly columnSums?: readonly {
+    readonly weight: number;
+    readonly value: (at: Place, n: IndexExpr) => Expr;
+  }[];
   readonly softmax: boolean;
   readonly triangle: Triangle;
   readonly accDtype: DType;
@@ -122,6 +133,8 @@ interface Declared {
   /** Coordinates of a row, and of a result in it. */
   readonly row: readonly IndexExpr[];
   readonly result: readonly IndexExpr[];
+  readonly place: Place;
+  readonly n: IndexExpr;
 }
 
 function declare(l: Lowering, spec: Spec): Declared {
@@ -152,12 +165,16 @@ function declare(l: Lowering, spec: Spec): Declared {
       at,
     ),
     values: spec.values.map((value) => summed(value(at, n.index))),
+    columnSums: (spec.columnSums ?? []).map(({ weight, value }) => ({
+      weight,
+      value: summed(value(at, n.index)),
+    })),
     softmax: spec.softmax,
     triangle: isTriangle ? spec.triangle : 'none',
     accDtype,
   };
   const row = [b.index, h.index, m.index];
-  return { shape, row, result: [...row, n.index] };
+  return { shape, row, result: [...row, n.index], place: at, n: n.index };
 }
 
 /** Whether a device binds as many buffers as a kernel needs with `results`. */
@@ -202,6 +219,7 @@ function forwardKernel(
     ...declared.shape,
     results: [{ out, coords: declared.result }],
     row: { out: row, coords: declared.row },
+    columns: [],
   });
   return [l.fromBuffer(out), l.fromBuffer(row)];
 }
@@ -220,6 +238,7 @@ function backwardKernels(
   grad: LoweredTensor,
   { weight, step }: GradientWeights,
   [queryLayout, keyLayout, valueLayout]: GradientLayouts,
+  isOne: boolean,
 ): LoweredTensor[] | null {
   const { l, query, key, value, batch, heads, keyHeads, length, keys, width, group } = attention;
   const triangle = (side: Triangle): Triangle => (attention.isCausal ? side : 'none');
@@ -279,6 +298,32 @@ function backwardKernels(
         (which === 'value' ? grad : query).load([at.b, head(at), at.j.at(-1)!, n]),
     ),
   });
+  const ofAll: Spec = {
+    ...ofKeys(['value', 'key']),
+    columnSums: [{ weight: 1, value: ({ b, h, m }, n) => key.load([b, h, m, n]) }],
+  };
+  const all = isOne ? declare(l, ofAll) : null;
+  if (all !== null && fits(l, all, 3)) {
+    const [dValue, dKey] = [
+      l.newBuffer(value.dtype, value.shape, valueLayout),
+      l.newBuffer(key.dtype, key.shape, keyLayout),
+    ];
+    // It is added to in memory, row after row.
+    const dQuery = l.newBuffer(common.accDtype, query.shape, queryLayout);
+    const { place, n, result: coords } = all;
+    l.addAttention({
+      ...all.shape,
+      results: [dValue!, dKey!].map((out) => ({ out, coords })),
+      row: null,
+      columns: [{ out: dQuery, coords: [place.b, head(place), place.j.at(-1)!, n] }],
+    });
+    const sums = l.fromBuffer(dQuery);
+    return [
+      dQuery.dtype === query.dtype ? sums : castTensor(l, sums, query.dtype),
+      l.fromBuffer(dKey!),
+      l.fromBuffer(dValue!),
+    ];
+  }
   const together = declare(l, ofKeys(['value', 'key']));
   const ofValue = { like: value, layout: valueLayout };
   const ofKey = { like: key, layout: keyLayout };
@@ -297,7 +342,7 @@ function backwardKernels(
       out: l.newBuffer(like.dtype, like.shape, layout),
       coords: declared.result,
     }));
-    l.addAttention({ ...declared.shape, results, row: null });
+    l.addAttention({ ...declared.shape, results, row: null, columns: [] });
     return results.map(({ out }) => l.fromBuffer(out));
   });
   return [dQuery!, dKey!, dValue!];

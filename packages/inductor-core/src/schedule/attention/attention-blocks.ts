@@ -65,3 +65,11 @@ export function blocksPay({ heads, rows, keys, isCausal, isBackward }: Attention
   });
   return isLong;
 }
+
+/** So many work items are enough for the threads of ordinary machines. */
+const ITEMS = 8;
+
+/** Whether gradients are one kernel, whose work items are heads of key and value: five products instead of seven. */
+export function sumsColumns(heads: Size): boolean {
+  return sizeHint(heads) >= ITEMS;
+}
