@@ -9,9 +9,8 @@ import {
   verifyKernel,
   type BufferParam,
   type FusedKernel,
+  type GeneratedKernel,
   type LoopKernel,
-  type MatmulKernel,
-  type RecurrenceKernel,
   type SizedLoop,
   type SizeValue,
   type Stage,
@@ -97,10 +96,7 @@ function fillOf(dtype: DType, seed: number): (i: number) => number {
 }
 
 /** Runs the one code of a kernel at many sizes, each in one piece and in several. */
-export function expectSameAtAllSizes(
-  kernel: LoopKernel<Size> | MatmulKernel<Size> | RecurrenceKernel<Size>,
-  trial: Trial,
-): void {
+export function expectSameAtAllSizes(kernel: GeneratedKernel<Size>, trial: Trial): void {
   const { tolerance = 2e-5, values = allValues(trial.symbols.length) } = trial;
   const code = generateKernel(kernel, { relaxedSimd: trial.relaxedSimd ?? false });
   const loaded = loadKernel(kernel, code);

@@ -12,12 +12,10 @@ import { call, i32, op, select } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { CPU_TARGET } from '../loops/cpu-target.js';
-import { roundUp } from '../matmul/blocking.js';
 import { elementType } from '../matmul/element-type.js';
 import { epilogueFunction } from '../matmul/epilogue.js';
 import { operandBase, type BatchEntry } from '../matmul/gemm.js';
 import { decodeIndex, minimum, plus, scaled, sum } from '../matmul/index-code.js';
-import { multiplyBlock } from '../matmul/multiply-block.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import {
   type BlockProduct,
@@ -25,8 +23,9 @@ import {
   scoreProduct,
   valueProduct,
 } from './attention-products.js';
+import { BlockCode, type ColumnProduct, type RowBlock } from './block-code.js';
 import { BlockPlaces } from './block-places.js';
-import { type ColumnPlace, columnAddress, columnPlace } from './column-sums.js';
+import { columnPlace } from './column-sums.js';
 import { finishFunction } from './finish-rows.js';
 import { weighFunction } from './weigh-block.js';
 
@@ -41,24 +40,14 @@ export function generateAttention(kernel: AttentionKernel<Size>, options: CodeOp
   return new AttentionEmitter(kernel, kernelOptions(kernel, options)).emit();
 }
 
-/** A block of rows, in locals. */
-interface RowBlock {
-  readonly batch: BatchEntry;
-  readonly row: Local<'i32'>;
-  readonly rows: Local<'i32'>;
-}
-
 class AttentionEmitter {
   readonly #f: WasmFunction;
   readonly #blocks;
   readonly #places: BlockPlaces;
   readonly #scores: readonly BlockProduct[];
   readonly #values: readonly BlockProduct[];
-  readonly #columns: readonly (BlockProduct & { readonly place: ColumnPlace })[];
-  /** Where packed rows of each score are, and then packed columns of one product after the other, behind the places. */
-  readonly #packedRows: readonly number[];
-  readonly #packedColumns: number;
-  readonly #bytes: number;
+  readonly #columns: readonly ColumnProduct[];
+  readonly #code: BlockCode;
 
   constructor(
     private readonly kernel: AttentionKernel<Size>,
@@ -67,26 +56,20 @@ class AttentionEmitter {
     const blocks = attentionBlocks(kernel, CPU_TARGET.scratchBytes * 4);
     this.#f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
     this.#blocks = blocks;
-    this.#places = new BlockPlaces(kernel, blocks);
     this.#scores = kernel.scores.map((_, p) => scoreProduct(kernel, p, blocks, options));
     this.#values = kernel.values.map((_, q) => valueProduct(kernel, q, blocks, options));
     this.#columns = kernel.columnSums.map((_, c) => {
       const place = columnPlace(kernel, c, options);
       return { ...columnProduct(kernel, c, blocks, options, place.rowBytes), place };
     });
-    let bytes = roundUp(this.#places.bytes, 64);
-    const ofRows = [
-      ...this.#scores.map(({ a }) => a.scratchBytes),
-      ...this.#columns.map(({ b }) => b.scratchBytes),
-    ];
-    this.#packedRows = ofRows.map((each) => {
-      const at = bytes;
-      bytes += roundUp(each, 64);
-      return at;
-    });
-    this.#packedColumns = bytes;
     const columns = [...this.#scores, ...this.#values].map(({ b }) => b.scratchBytes);
-    this.#bytes = bytes + Math.max(...columns) + 64;
+    this.#places = new BlockPlaces(kernel, blocks, {
+      rows: [...this.#scores.map(({ a }) => a), ...this.#columns.map(({ b }) => b)].map(
+        ({ scratchBytes }) => scratchBytes,
+      ),
+      columns: Math.max(...columns),
+    });
+    this.#code = new BlockCode(this.#f, kernel, this.#places, (size) => this.#read(size));
   }
 
   emit(): WasmKernel {
@@ -113,7 +96,7 @@ class AttentionEmitter {
       costPerItem:
         ((sumsColumns ? sizeHint(extent(m)) : rows) * length! * perPair) /
         (triangle === 'none' ? 40 : 80),
-      scratchBytesPerThread: this.#bytes,
+      scratchBytesPerThread: this.#places.bytes,
       schedule: () => ({
         kernel: name,
         facts: {
@@ -121,7 +104,7 @@ class AttentionEmitter {
           'rows of a work item': sumsColumns ? 'all' : 'a block',
           'columns of a block': columns,
           'columns that are read': triangle === 'none' ? 'all' : `${triangle} triangle`,
-          'scratch memory of a thread': `${this.#bytes} bytes`,
+          'scratch memory of a thread': `${this.#places.bytes} bytes`,
         },
       }),
     };
@@ -175,12 +158,12 @@ class AttentionEmitter {
     const { j, triangle } = this.kernel;
     const last = extent(j.slice(-1));
     const outer = extent(j.slice(0, -1));
-    const scores = this.#scores.map((score, p) => this.#prepareRows(score, p, block));
+    const scores = this.#scores.map((score, p) => this.#code.prepareRows(score, p, block));
     const values = this.#values.map((value) => ({
       ...value,
       base: operandBase(f, value.problem, value.problem.b, block.batch),
     }));
-    const summed = this.#columns.map((column, c) => this.#packValues(column, c, block));
+    const summed = this.#columns.map((column, c) => this.#code.packValues(column, c, block));
     const weigh = weighFunction(this.kernel, this.#places, this.options);
     this.#clear(block);
     const more = f.let('more', i32(0));
@@ -201,61 +184,19 @@ class AttentionEmitter {
         () => {
           const count = i32(this.#blocks.columns);
           const cols = minimum(f, 'cols', count, op('i32.sub', stop, col));
-          scores.forEach((score, p) => this.#score(score, p, block, col, cols));
+          scores.forEach((score, p) => this.#code.score(score, p, block, col, cols));
           const { batch, row, rows } = block;
           f.do(call(weigh, f.param('args'), batch.flat, row, rows, col, cols, SCRATCH, more));
-          values.forEach((value, q) => this.#add(value, q, block, col, cols, more));
+          values.forEach((value, q) => this.#code.add(value, q, block, col, cols, more));
           const place = f.let('place', op('i32.sub', col, first));
           this.#columns.forEach((column, c) =>
-            this.#addColumns(column, c, summed[c]!, block, [at, place], cols),
+            this.#code.addColumns(column, c, summed[c]!, block, [at, place], cols),
           );
           f.set(more, i32(1));
           f.set(col, sum(col, cols));
         },
       );
     });
-  }
-
-  /** What is the same for all columns: packed rows, and where the columns begin. */
-  #prepareRows(product: BlockProduct, p: number, block: RowBlock): PreparedScore {
-    const f = this.#f;
-    const { problem, a } = product;
-    const { batch, row, rows } = block;
-    const base = operandBase(f, problem, problem.b, batch);
-    const range = {
-      args: f.param('args'),
-      batch: batch.flat,
-      base: operandBase(f, problem, problem.a, batch),
-      origin: [row],
-      extent: [rows],
-      step: f.let('step', i32(0)),
-      steps: f.let('steps', this.#read(problem.depthCount)),
-    };
-    const scratch = f.let('rows_scratch', plus(SCRATCH, this.#packedRows[p]!));
-    return { ...product, base, rowsAt: f.let('rows_at', a.prepare(f, range, scratch)) };
-  }
-
-  /** Values of the rows, which column sums multiply with weights. */
-  #packValues(
-    { problem, b }: BlockProduct,
-    c: number,
-    { batch, row, rows }: RowBlock,
-  ): Local<'i32'> {
-    const f = this.#f;
-    const range = {
-      args: f.param('args'),
-      batch: batch.flat,
-      base: operandBase(f, problem, problem.b, batch),
-      origin: [f.let('first_value', i32(0))],
-      extent: [f.let('width', this.#read(problem.colCount))],
-      step: row,
-      steps: rows,
-    };
-    const scratch = f.let(
-      'values_scratch',
-      plus(SCRATCH, this.#packedRows[this.#scores.length + c]!),
-    );
-    return f.let('values_at', b.prepare(f, range, scratch));
   }
 
   /** Nothing is summed yet. */
@@ -266,106 +207,4 @@ class AttentionEmitter {
     for (const offset of this.kernel.triangle === 'upper' ? sums : [])
       f.do(op('memory.fill', plus(SCRATCH, offset), i32(0), scaled(rows, sumRow)));
   }
-
-  /** Multiplies scores of a block. */
-  #score(
-    { problem, b, base, rowsAt, tiled, tiles }: PreparedScore,
-    p: number,
-    { batch, rows }: RowBlock,
-    col: Local<'i32'>,
-    cols: Local<'i32'>,
-  ): void {
-    const f = this.#f;
-    const step = f.let('step', i32(0));
-    const steps = f.let('steps', this.#read(problem.depthCount));
-    const range = {
-      args: f.param('args'),
-      batch: batch.flat,
-      base,
-      origin: [col],
-      extent: [cols],
-      step,
-      steps,
-    };
-    const scratch = f.let('columns_scratch', plus(SCRATCH, this.#packedColumns));
-    const columns = f.let('columns_at', b.prepare(f, range, scratch));
-    const c = f.let('c', plus(SCRATCH, p * this.#places.arrayBytes));
-    multiplyBlock(f, tiled, tiles, {
-      a: rowsAt,
-      b: columns,
-      c,
-      rows,
-      columns: { lines: cols },
-      rounds: steps,
-      accumulate: f.let('accumulate', i32(0)),
-    });
-  }
-
-  /** Adds the values of a block, weighed. */
-  #add(
-    { problem, b, base, tiled, tiles }: PreparedProduct,
-    q: number,
-    { batch, rows }: RowBlock,
-    col: Local<'i32'>,
-    cols: Local<'i32'>,
-    more: Local<'i32'>,
-  ): void {
-    const f = this.#f;
-    const width = f.let('width', this.#read(problem.colCount));
-    const first = f.let('first_value', i32(0));
-    const range = {
-      args: f.param('args'),
-      batch: batch.flat,
-      base,
-      origin: [first],
-      extent: [width],
-      step: col,
-      steps: cols,
-    };
-    const scratch = f.let('columns_scratch', plus(SCRATCH, this.#packedColumns));
-    multiplyBlock(f, tiled, tiles, {
-      a: f.let('weights', plus(SCRATCH, q * this.#places.arrayBytes)),
-      b: f.let('values', b.prepare(f, range, scratch)),
-      c: f.let('c', plus(SCRATCH, this.#places.sums[q]!)),
-      rows,
-      columns: { lines: width },
-      rounds: cols,
-      accumulate: more,
-    });
-  }
-
-  /** Adds the rows of a block to sums of its columns, of which the first is at `column`, by the variables of j. */
-  #addColumns(
-    { problem, place, tiled, tiles }: BlockProduct & { readonly place: ColumnPlace },
-    c: number,
-    values: Local<'i32'>,
-    { batch, row, rows }: RowBlock,
-    [outer, last]: readonly [Local<'i32'>, Local<'i32'>],
-    cols: Local<'i32'>,
-  ): void {
-    const f = this.#f;
-    const read = (size: Size): Code<'i32'> => this.#read(size);
-    const { j, columnSums } = this.kernel;
-    const columns = decodeIndex(f, j.slice(0, -1), outer, read);
-    for (const { name } of j.slice(-1)) columns.set(name, last);
-    multiplyBlock(f, tiled, tiles, {
-      a: f.let('weights', plus(SCRATCH, columnSums[c]!.weight * this.#places.arrayBytes)),
-      b: values,
-      c: columnAddress(f, place, batch, columns, read),
-      rows: cols,
-      columns: { lines: f.let('width', read(problem.colCount)) },
-      rounds: rows,
-      accumulate: f.let('accumulate', op('i32.ne', row, i32(0))),
-    });
-  }
-}
-
-/** A product with the address of what its columns are made of. */
-interface PreparedProduct extends BlockProduct {
-  readonly base: Local<'i32'>;
-}
-
-/** A score whose rows are ready. */
-interface PreparedScore extends PreparedProduct {
-  readonly rowsAt: Local<'i32'>;
 }

@@ -41,7 +41,8 @@ export interface AttentionWork {
   readonly rows: Size;
   readonly keys: Size;
   readonly isCausal: boolean;
-  readonly isBackward: boolean;
+  /** What kernels would compute: the forward, or the gradients, in one kernel or in several. */
+  readonly made: 'forward' | 'gradients at once' | 'gradients';
 }
 
 /** See `Capabilities.attention`. */
@@ -53,12 +54,14 @@ export class AttentionKernels {
   /** Whether a kernel in tiles pays. */
   takesTiles(attention: Attention, isBackward: boolean): boolean {
     const { width, length, keys, batch, heads, isCausal, scoreSizes } = attention;
+    const gradients = this.isAtOnce(attention) ? 'gradients at once' : 'gradients';
+    const made = isBackward ? gradients : 'forward';
     const { widest, pays = () => true } = this.limits;
     return (
       width <= widest &&
       (typeof length !== 'number' || length >= FEWEST_ROWS) &&
       !isEmpty(scoreSizes) &&
-      pays({ heads: sizeMul(batch, heads), rows: length, keys, isCausal, isBackward })
+      pays({ heads: sizeMul(batch, heads), rows: length, keys, isCausal, made })
     );
   }
 
@@ -87,10 +90,12 @@ export class AttentionKernels {
     weights: GradientWeights,
     layouts: GradientLayouts,
   ): LoweredTensor[] | null {
-    const { batch, keyHeads, width } = attention;
-    // Sums are written in vectors.
-    const isOne = width % 4 === 0 && this.limits.sumsColumns?.(sizeMul(batch, keyHeads)) === true;
-    return backwardKernels(attention, grad, weights, layouts, isOne);
+    return backwardKernels(attention, grad, weights, layouts, this.isAtOnce(attention));
+  }
+
+  /** Whether one kernel makes all gradients; it writes whole vectors. */
+  private isAtOnce({ batch, keyHeads, width }: Attention): boolean {
+    return width % 4 === 0 && this.limits.sumsColumns?.(sizeMul(batch, keyHeads)) === true;
   }
 }
 
@@ -238,7 +243,7 @@ function backwardKernels(
   grad: LoweredTensor,
   { weight, step }: GradientWeights,
   [queryLayout, keyLayout, valueLayout]: GradientLayouts,
-  isOne: boolean,
+  isAtOnce: boolean,
 ): LoweredTensor[] | null {
   const { l, query, key, value, batch, heads, keyHeads, length, keys, width, group } = attention;
   const triangle = (side: Triangle): Triangle => (attention.isCausal ? side : 'none');
@@ -302,7 +307,7 @@ function backwardKernels(
     ...ofKeys(['value', 'key']),
     columnSums: [{ weight: 1, value: ({ b, h, m }, n) => key.load([b, h, m, n]) }],
   };
-  const all = isOne ? declare(l, ofAll) : null;
+  const all = isAtOnce ? declare(l, ofAll) : null;
   if (all !== null && fits(l, all, 3)) {
     const [dValue, dKey] = [
       l.newBuffer(value.dtype, value.shape, valueLayout),

@@ -41,8 +41,8 @@ export function attentionBlocks(
   return { rows, columns: blockOf(j.slice(-1), Math.max(GRAIN, Math.min(MOST_COLUMNS, fitting))) };
 }
 
-/** From so many scores of a head on, moving them takes longer than walking in blocks, which packs keys several times. */
-const LONG = { forward: 1 << 14, causalBackward: 1 << 17 };
+/** From so many scores of a head on, moving them takes longer than walking in blocks, which packs columns several times. */
+const LONG = { forward: 1 << 14, 'gradients at once': 1 << 15, gradients: 1 << 17 };
 
 /** Scores of all heads that gradients may leave in memory, where that is faster. */
 const MOST_SCORES = 1 << 26;
@@ -50,18 +50,21 @@ const MOST_SCORES = 1 << 26;
 /**
  * Whether blocks pay, rather than products and a softmax between them whose scores lie in memory.
  *
- * - Forward blocks do from about 128 × 128 scores of a head on, and for lengths that vary, which may grow.
- * - Backward they compute seven products where there are five otherwise. The half that a causal mask hides pays for it; all
- *   other gradients have blocks where the scores of all heads would take more than 256 MiB in float32.
+ * - Forward they do from about 128 × 128 scores of a head on, and for lengths that vary, which may grow.
+ * - Gradients at once are as fast as those with scores in memory, and faster with a causal mask.
+ * - Several kernels of gradients compute seven products instead of five. The half that a causal mask hides pays for it;
+ *   others have blocks where the scores of all heads would take more than 256 MiB in float32.
  */
-export function blocksPay({ heads, rows, keys, isCausal, isBackward }: AttentionWork): boolean {
+export function blocksPay({ heads, rows, keys, isCausal, made }: AttentionWork): boolean {
   const scores = sizeHint(rows) * sizeHint(keys);
-  const isLong = isBackward
-    ? (isCausal && scores >= LONG.causalBackward) || scores * sizeHint(heads) > MOST_SCORES
-    : typeof rows !== 'number' || typeof keys !== 'number' || scores >= LONG.forward;
+  const varies = typeof rows !== 'number' || typeof keys !== 'number';
+  const isLong =
+    (made === 'forward' && varies) ||
+    (scores >= LONG[made] && (made !== 'gradients' || isCausal)) ||
+    scores * sizeHint(heads) > MOST_SCORES;
   log('schedule', () => {
-    const what = `${isBackward ? 'gradients of ' : ''}attention of ${rows} rows over ${keys} keys`;
-    return `${what}: ${isLong ? 'in blocks' : 'scores in memory, which are few or faster'}`;
+    const where = isLong ? 'in blocks' : 'with scores in memory';
+    return `attention of ${rows} rows over ${keys} keys, ${made}: ${where}`;
   });
   return isLong;
 }
