@@ -22,7 +22,12 @@ export {
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
 export { useBoundedKeys } from '@tessera/inductor-core';
-export { useNarrowWeights, useSelection, useSorting } from '@tessera/inductor-cpu';
+export {
+  useBlockedAttention,
+  useNarrowWeights,
+  useSelection,
+  useSorting,
+} from '@tessera/inductor-cpu';
 export { useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
 export { useFreezing } from '@tessera/passes';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';

@@ -15,6 +15,8 @@ export interface Case {
   readonly keys: number;
   readonly causal?: boolean;
   readonly mask?: 'bool' | 'float32';
+  /** Default {@link WIDTH}. */
+  readonly width?: number;
 }
 
 export const CASES: readonly Case[] = [
@@ -35,14 +37,15 @@ export function attentionGraph({
   keys,
   causal = false,
   mask,
+  width = WIDTH,
 }: Case): GraphModule {
   const b = new GraphBuilder();
-  const query = b.input([BATCH, heads, length, WIDTH]);
-  const [key, value] = [0, 1].map(() => b.input([BATCH, keyHeads, keys, WIDTH])) as [
+  const query = b.input([BATCH, heads, length, width]);
+  const [key, value] = [0, 1].map(() => b.input([BATCH, keyHeads, keys, width])) as [
     typeof query,
     typeof query,
   ];
-  const grad = b.input([BATCH, heads, length, WIDTH]);
+  const grad = b.input([BATCH, heads, length, width]);
   const masks = mask === undefined ? [] : [b.input([length, keys], mask)];
   const rest = [0, causal, masks[0] ?? null, null] as const;
   const made = b.op(FORWARD, query, key, value, ...rest);

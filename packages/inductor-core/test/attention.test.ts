@@ -25,10 +25,10 @@ import {
 import { GraphBuilder, target } from './graph-builder.js';
 import { interpreterBackend } from './interpreter-backend.js';
 
-function inputs({ heads, keyHeads, length, keys, mask }: Case): Tensor[] {
+function inputs({ heads, keyHeads, length, keys, mask, width = WIDTH }: Case): Tensor[] {
   manualSeed(5);
-  const query = (): Tensor => randn([BATCH, heads, length, WIDTH]);
-  const key = (): Tensor => randn([BATCH, keyHeads, keys, WIDTH]);
+  const query = (): Tensor => randn([BATCH, heads, length, width]);
+  const key = (): Tensor => randn([BATCH, keyHeads, keys, width]);
   const scores = randn([length, keys]);
   return [
     ...[query(), key(), key(), query()],
@@ -179,6 +179,116 @@ describe('attention kernels', () => {
         for (const [at, x] of [...readNumbers(result)].entries())
           expect(x).toBeCloseTo(Number(readNumbers(wanted[i]!)[at]), 5);
     });
+  });
+
+  describe('that sum columns', () => {
+    const attention = new AttentionKernels({ widest: 64, sumsColumns: () => true });
+
+    it.each(CASES.map((item) => ({ ...item, width: 8 })))('compute what eager does: %o', (item) => {
+      const given = inputs(item);
+      const wanted = eager(item, given);
+      const graph = attentionGraph(item);
+      const results = compileToExecutable(
+        graph,
+        interpreterBackend({ attention }),
+      )(given) as Tensor[];
+      for (const [i, result] of results.entries()) {
+        const [a, w] = [result, wanted[i]!].map((x) => Array.from(readNumbers(x)));
+        for (const [at, x] of a!.entries())
+          if (x !== w![at]) expect(x, `result ${i} at ${at}`).toBeCloseTo(w![at]!, 5);
+      }
+    });
+
+    it('make all gradients in one kernel, which comes back from JSON and prints', () => {
+      const item = { ...CASES[2]!, width: 8 };
+      const made = plan(item, { attention });
+      expect(planFromJson(planToJson(made))).toEqual(made);
+      const kernels = made.kernels.filter((kernel) => kernel.kind === 'attention');
+      expect(kernels.map(({ columnSums }) => columnSums.length)).toEqual([0, 1]);
+      expect(printKernel(kernels[1]!)).toMatchInlineSnapshot(`
+        "attention fused_scaled_dot_product_flash_attention_for_cpu_backward_2(in0: f32, in1: f32, in2: f32, in3: f32, in4: f32, in5: f32, write out0: f32, write out1: f32, write out2: f32)
+          batch [b0:2, b1:2] m [m0:17] j [j0:2, j1:16] k [k0:8] n [n0:8] acc f32 upper triangle
+          a0:
+            t0: f32 = in0[272*b0 + 136*b1 + 8*m0 + k0]
+            a0 = t0
+          b0:
+            t0: f32 = in1[512*b0 + 256*b1 + 128*j0 + 8*j1 + k0]
+            b0 = t0
+          a1:
+            t0: f32 = in2[272*b0 + 136*b1 + 8*m0 + k0]
+            a1 = t0
+          b1:
+            t0: f32 = in3[512*b0 + 256*b1 + 128*j0 + 8*j1 + k0]
+            b1 = t0
+          weight0:
+            t0: f32 = in4[64*b0 + 32*b1 + 16*j0 + j1]
+            t1: bool = t0 == -Infinity
+            t2: i32 = index(m0)
+            t3: i32 = index(j1)
+            t4: bool = t2 <= t3
+            t5: f32 = acc0 * 0.3535533845424652
+            t6: f32 = where(t4, t5, -Infinity)
+            t7: f32 = t6 - t0
+            t8: f32 = exp(t7)
+            t9: f32 = where(t1, 0, t8)
+            weight0 = t9
+          weight1:
+            t0: f32 = in4[64*b0 + 32*b1 + 16*j0 + j1]
+            t1: bool = t0 == -Infinity
+            t2: i32 = index(m0)
+            t3: i32 = index(j1)
+            t4: bool = t2 <= t3
+            t5: f32 = acc0 * 0.3535533845424652
+            t6: f32 = where(t4, t5, -Infinity)
+            t7: f32 = t6 - t0
+            t8: f32 = exp(t7)
+            t9: f32 = where(t1, 0, t8)
+            t10: f32 = in5[64*b0 + 32*b1 + 16*j0 + j1]
+            t11: f32 = acc1 - t10
+            t12: f32 = t9 * t11
+            t13: f32 = t12 * 0.3535533845424652
+            weight1 = t13
+          value0:
+            t0: f32 = in3[512*b0 + 256*b1 + 128*j0 + 8*j1 + n0]
+            value0 = t0
+          value1:
+            t0: f32 = in1[512*b0 + 256*b1 + 128*j0 + 8*j1 + n0]
+            value1 = t0
+          sum0 of weight1:
+            t0: f32 = in0[272*b0 + 136*b1 + 8*m0 + n0]
+            sum0 of weight1 = t0
+          epilogue:
+            out0[272*b0 + 16*m0 + 8*b1 + n0] = acc0
+            out1[272*b0 + 16*m0 + 8*b1 + n0] = acc1
+          columns:
+            out2[512*b0 + 32*j1 + 16*b1 + 8*j0 + n0] = acc0"
+      `);
+      verifyKernel(kernels[1]!);
+      const [sum] = kernels[1]!.columnSums;
+      const without = { ...kernels[1]!, columnSums: [{ ...sum!, weight: 2 }] };
+      expect(() => verifyKernel(without)).toThrow('a column sums up weights that there are not');
+    });
+
+    it('are not made for heads that are no whole vectors', () => {
+      expect(attentionKernels(CASES[0]!, { attention })).toHaveLength(3);
+    });
+  });
+
+  it('are made where they pay', () => {
+    const seen: unknown[] = [];
+    const pays = (work: { readonly made: string }): boolean => {
+      seen.push(work);
+      return work.made === 'forward';
+    };
+    const item = CASES[2]!;
+    expect(
+      attentionKernels(item, { attention: new AttentionKernels({ widest: 64, pays }) }),
+    ).toHaveLength(1);
+    const work = { heads: BATCH * 4, rows: 16, keys: 17, isCausal: true };
+    expect(seen).toEqual([
+      { ...work, made: 'forward' },
+      { ...work, made: 'gradients' },
+    ]);
   });
 
   it('split the gradients of key and value where a device binds too few buffers', () => {

@@ -1,7 +1,7 @@
 /**
  * @file `CausalLM`: a decoder that says which token comes next.
  */
-import { useBoundedKeys, useNarrowWeights } from '@tessera/compile';
+import { useBlockedAttention, useBoundedKeys, useNarrowWeights } from '@tessera/compile';
 import { Linear, Module } from '@tessera/nn';
 import { type DType, type DeviceType, type Tensor, arange } from '@tessera/tensor';
 import type { KeyValueCache } from '../cache/kv-cache.js';
@@ -35,6 +35,7 @@ export class CausalLM extends Module {
     super();
     useNarrowWeights();
     useBoundedKeys();
+    useBlockedAttention();
     this.model = new Decoder(config);
     this.lm_head = config.tied ? null : new Linear(config.width, config.vocabSize, { bias: false });
   }

@@ -4,7 +4,7 @@
  * For each row: scores, and of them the weights; with a softmax, first the logits with their online softmax, then the
  * weights of these. After that each result of the row is a sum over the weights. A row of nothing but -∞ weighs nothing.
  */
-import { type Size, sizeProduct } from '@tessera/shared';
+import { type Size, TesseraError, sizeProduct } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -36,7 +36,16 @@ class AttentionSchedule {
     private readonly schedule: ScalarSchedule,
     private readonly kernel: AttentionKernel<Size>,
   ) {
-    const { j, weights, accDtype } = kernel;
+    const { j, weights, accDtype, columnSums } = kernel;
+    if (columnSums.length > 0)
+      throw new TesseraError(
+        'kernel-missing',
+        `Attention '${kernel.name}' sums over its rows, which is scheduled for caches only.`,
+        {
+          context: { kernel: kernel.name },
+          hints: ['Leave `sumsColumns` out of the limits of `AttentionKernels`.'],
+        },
+      );
     this.place = schedule.place(j);
     this.dtype = schedule.wide(accDtype);
     const length = sizeProduct(j.map(({ size }) => size));
