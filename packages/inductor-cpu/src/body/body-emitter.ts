@@ -279,9 +279,7 @@ export class BodyEmitter {
 }
 
 /** Buffers that inner points store to, each with the inner variables. */
-function changingBuffers(
-  kernel: GeneratedKernel<Size>,
-): Map<string, readonly IndexExpr[]> {
+function changingBuffers(kernel: GeneratedKernel<Size>): Map<string, readonly IndexExpr[]> {
   const changing = new Map<string, readonly IndexExpr[]>();
   if (kernel.kind !== 'loop') return changing;
   const steps = kernel.inner.map(({ name }): IndexExpr => ({ kind: 'sym', name }));
