@@ -12,6 +12,7 @@ import {
   tidy,
   zeros,
 } from '@tessera/tensor';
+import * as fft from '@tessera/tensor/fft';
 import { describe, expect, it } from 'vitest';
 import { compile } from '../src/index.js';
 
@@ -156,4 +157,10 @@ describe.each(['aot_eager', 'inductor'])('with %s', (backend) => {
       expect(w.grad).toBe(null);
     });
   });
+});
+
+it('tidying up around a Fourier transform keeps the tables that later ones need', () => {
+  const x = tensor(Array.from({ length: 512 }, (_, i) => Math.sin(i)));
+  const run = (): unknown => tidy(() => fft.rfft(x).toArray());
+  expect(run()).toEqual(run());
 });

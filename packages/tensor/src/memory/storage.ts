@@ -31,6 +31,17 @@ export function allocationCount(): number {
   return allocations;
 }
 
+/** Runs `make`; what it allocates is older than every scope, open or not. */
+export function beforeAllScopes<R>(make: () => R): R {
+  const count = allocations;
+  allocations = -Infinity;
+  try {
+    return make();
+  } finally {
+    allocations = count;
+  }
+}
+
 /** See the file header. */
 export class Storage {
   readonly device: DeviceType;
@@ -41,7 +52,7 @@ export class Storage {
   /** Memory object on other devices; null on cpu and for fake storages. */
   memory: DeviceMemory | null;
   state: StorageState;
-  /** Storages are numbered in the order in which they are made, from 1. */
+  /** Storages are numbered in the order in which they are made, from 1; -Infinity if made for later. */
   readonly serial: number = ++allocations;
   /** Number of mutations so far, shared by all views. */
   version = 0;
