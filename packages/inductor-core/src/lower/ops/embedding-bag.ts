@@ -1,22 +1,21 @@
 /**
- * @file Embedding bags: rows of a table summed per bag as a product with a one-hot operand, and the gradients.
+ * @file Embedding bags: rows of a table combined per bag, and the gradients.
  */
-import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
-import { type Size, SymInt, sizeAdd, sizeMin, sizeMul } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeMin } from '@tessera/shared';
 import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { checkedIndices, checkedPosition, position } from '../checked-value.js';
-import { type Contraction, contract } from './contract.js';
+import { checkedIndices, position } from '../checked-value.js';
 import { reduceOver } from './distance.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { sumInSteps, takesSteps } from '../put-in-steps.js';
+import { putInSteps, sumInSteps } from '../put-in-steps.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg, RuntimeScalar } from '../registry.js';
 import { fixed, isEmpty, isSame } from '../shape-math.js';
+import { countInSteps, sumsByKey } from '../sums-by-key.js';
 import { usesOfRows } from './embedding-backward.js';
 import { scanAlong } from './scan.js';
 import {
@@ -52,21 +51,6 @@ function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size)
   return l.pointwise([count], checked);
 }
 
-/** How often `count` places name each of `size`, taken one after another; null where comparing each with all is as good. */
-function countInSteps(
-  l: Lowering,
-  size: Size,
-  count: Size,
-  place: (i: IndexExpr) => Expr,
-  counts: (i: IndexExpr) => Expr = () => l.ir.const('int32', 1),
-): LoweredTensor | null {
-  if (affordable(l, size, count, count, 'scatter')) return null;
-  const [i] = l.vars([count]);
-  const value = l.ir.cast(counts(i!), 'int32');
-  const coords = [position(l, place(i!), size)];
-  return sumInSteps(l, [size], 'int32', { sizes: [count], along: [0] }, [{ coords, value }]);
-}
-
 /** An optional tensor argument. */
 function optional(l: Lowering, arg: LoweredArg): LoweredTensor | null {
   return arg instanceof LoweredTensor ? readyOperand(l, arg) : null;
@@ -86,9 +70,6 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const zeros = (i: number): LoweredTensor =>
     l.pointwise(call.results[i]!.shape, l.ir.const(call.results[i]!.dtype, 0));
   if (isEmpty([count, bags, width])) return [0, 1, 2, 3].map(zeros);
-  const isProduct = affordable(l, sizeMul(bags, width), count, sizeMul(count, width), 'product');
-  const isSum = mode !== MAX && takesSteps(l);
-  if (!isProduct && !isSum) return null;
   const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
@@ -98,6 +79,27 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     padding < 0 ? l.ir.const('bool', 1) : m.ne(indices.load([i]), padding);
   const hit = (bag: Expr, i: IndexExpr): Expr => m.and(m.eq(bagOf.load([i]), bag), isKept(i));
   const row = (i: IndexExpr): IndexExpr => position(l, indices.load([i]), rows);
+  /** Where in the indices the largest of each bag is, taken one after another. */
+  const largestInSteps = (): LoweredTensor | null => {
+    const [i, d] = l.vars([count, width]);
+    const none = l.pointwise([bags, width], l.ir.const('int32', -1));
+    const isLarger = (old: Expr): Expr =>
+      m.gt(weight.load([row(i!), d!]), weight.load([row(position(l, old, count)), d!]));
+    const isFirst = (old: Expr): Expr => m.lt(old, 0);
+    const put = (old: Expr): Expr =>
+      m.where(m.and(isKept(i!), m.or(isFirst(old), isLarger(old))), l.ir.index('int32', i!), old);
+    const coords = [position(l, bagOf.load([i!]), bags), d!];
+    return putInSteps(l, none, 'int32', { sizes: [count, width], along: [0] }, [{ coords, put }]);
+  };
+  /** The same of all indices at once. */
+  const largestOfAll = (): LoweredTensor => {
+    const [b, d] = l.vars([bags, width]);
+    const own = l.ir.index('int32', b!);
+    const first = reduceOver(l, 'argmax', [bags, width], count, (i) =>
+      m.where(hit(own, i), m.cast(weight.load([row(i), d!]), acc), -Infinity),
+    );
+    return l.pointwise([bags, width], first);
+  };
   const [bagVar] = l.vars([bags]);
   const counted = countInSteps(l, bags, count, (i) => bagOf.load([i]), isKept);
   const counts =
@@ -115,11 +117,8 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     : l.pointwise([count], m.cast(bagOf.expr, call.results[1]!.dtype));
   if (mode === MAX) {
     const [b, d] = l.vars([bags, width]);
-    const own = l.ir.index('int32', b);
-    const first = reduceOver(l, 'argmax', [bags, width], count, (i) =>
-      m.where(hit(own, i), m.cast(weight.load([row(i), d]), acc), -Infinity),
-    );
-    const winner = m.cast(indices.load([position(l, first, count)]), long);
+    const largest = largestInSteps() ?? largestOfAll();
+    const winner = m.cast(indices.load([position(l, largest.load([b, d]), count)]), long);
     const isEmpty = m.eq(counts.load([b]), 0);
     const value = weight.load([position(l, winner, rows), d]);
     return [
@@ -129,29 +128,19 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
       l.pointwise([bags, width], m.where(isEmpty, 0, winner)),
     ];
   }
-  const inSteps = (): LoweredTensor => {
-    const [i, d] = l.vars([count, width]);
-    const bag = bagOf.load([i!]);
-    const read = m.cast(weight.load([row(i!), d!]), acc);
-    const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i!]), acc));
-    const term = { coords: [position(l, bag, bags), d!], value: m.where(isKept(i!), scaled, 0) };
-    const steps = { sizes: [count, width], along: [0] };
-    return sumInSteps(l, [bags, width], weight.dtype, steps, [term])!;
-  };
-  const product: Contraction = {
-    shape: { batch: [], m: [bags], n: [width], k: [count] },
-    a: (_, [b], [i]) => {
-      const own = m.cast(hit(l.ir.index('int32', b!), i!), acc);
-      return scales === null ? own : m.mul(own, m.cast(scales.load([i!]), acc));
-    },
-    b: (_, [i], [d]) => m.cast(weight.load([row(i!), d!]), acc),
-    sizes: [bags, width],
+  const sum = sumsByKey(l, {
+    rows: count,
+    columns: width,
     dtype: weight.dtype,
-    layout: null,
-    coords: ({ m: [b], n: [d] }) => [b!, d!],
-    decode: ([b, d]) => ({ batch: [], m: [b!], n: [d!] }),
-  };
-  const sum = isProduct ? contract(l, product) : inSteps();
+    value(i, d) {
+      const read = m.cast(weight.load([row(i), d]), acc);
+      const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i]), acc));
+      return padding < 0 ? scaled : m.where(isKept(i), scaled, 0);
+    },
+    key: (i) => bagOf.load([i]),
+    keys: bags,
+    isSorted: true,
+  });
   if (mode !== MEAN) return [sum, bagList, zeros(2), zeros(3)];
   const total = m.cast(m.max(counts.load([l.vars([bags, width])[0]!]), 1), acc);
   const mean = l.pointwise(
@@ -197,56 +186,46 @@ const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, cal
   const count = indices.shape[0]!;
   if (isEmpty([...call.shape, bags, count]))
     return l.pointwise(call.shape, l.ir.const(call.dtype, 0));
-  const isProduct = affordable(l, sizeMul(rows, width), count, sizeMul(count, width), 'product');
-  if (!isProduct && (mode === MAX || args[7] === true || !takesSteps(l))) return null;
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(grad.dtype);
   if (mode === MAX) {
+    const [b, column] = l.vars([bags, width]);
+    const won = winners.load([b, column!]);
+    const kept = m.where(m.gt(sizes.load([b]), 0), m.cast(grad.load([b, column!]), acc), 0);
+    const steps = { sizes: [bags, width], along: [0] };
+    const term = { coords: [position(l, won, rows!), column!], value: kept };
+    const sum = sumInSteps(l, call.shape, call.dtype, steps, [term]);
+    if (sum !== null) return sum;
     const [v, d] = l.vars(call.shape);
-    const total = reduceOver(l, 'sum', call.shape, bags, (b) => {
-      const won = winners.load([b, d!]);
-      const isOwn = m.and(m.eq(won, l.ir.index(won.dtype, v!)), m.gt(sizes.load([b]), 0));
-      return m.where(isOwn, m.cast(grad.load([b, d!]), acc), 0);
+    const total = reduceOver(l, 'sum', call.shape, bags, (bag) => {
+      const won = winners.load([bag, d!]);
+      const isOwn = m.and(m.eq(won, l.ir.index(won.dtype, v!)), m.gt(sizes.load([bag]), 0));
+      return m.where(isOwn, m.cast(grad.load([bag, d!]), acc), 0);
     });
     return l.pointwise(call.shape, m.cast(total, call.dtype));
   }
   const bagOf = bagsOf(l, named, offsets, bags, count);
   const uses = args[7] === true ? usesOfRows(l, indices, rows) : null;
   /** What a row gets of the gradient of the bag that index i belongs to. */
-  const shareOf = (i: IndexExpr): Expr => {
-    const share = scales === null ? l.ir.const(acc, 1) : m.cast(scales.load([i]), acc);
+  const shareOf = (i: IndexExpr, bag: IndexExpr): Expr => {
+    let share = scales === null ? l.ir.const(acc, 1) : m.cast(scales.load([i]), acc);
+    if (uses !== null)
+      share = m.div(share, m.cast(uses.load([position(l, indices.load([i]), rows!)]), acc));
     if (mode !== MEAN) return share;
-    const size = sizes.load([position(l, bagOf.load([i]), bags)]);
-    return m.div(share, m.cast(m.max(size, 1), acc));
+    return m.div(share, m.cast(m.max(sizes.load([bag]), 1), acc));
   };
-  const given = (i: IndexExpr, d: IndexExpr): Expr =>
-    m.cast(grad.load([position(l, bagOf.load([i]), bags), d]), acc);
-  if (!isProduct) {
-    const [i, d] = l.vars([count, width]);
-    const index = indices.load([i!]);
-    const value = m.mul(given(i!, d!), shareOf(i!));
-    const term = {
-      coords: [checkedPosition(l, 'embedding_bag', index, rows), d!],
-      value: padding < 0 ? value : m.where(m.eq(index, padding), 0, value),
-    };
-    return sumInSteps(l, call.shape, call.dtype, { sizes: [count, width], along: [0] }, [term]);
-  }
-  return contract(l, {
-    shape: { batch: [], m: [rows], n: [width], k: [count] },
-    a: (_, [v], [i]) => {
-      const index = indices.load([i!]);
-      const own = m.eq(index, l.ir.index(index.dtype, v!));
-      const counted = padding < 0 ? own : m.and(own, m.ne(index, padding));
-      const share = shareOf(i!);
-      const each = uses === null ? share : m.div(share, m.cast(m.max(uses.load([v!]), 1), acc));
-      return m.where(counted, each, 0);
-    },
-    b: (_, [i], [d]) => given(i!, d!),
-    sizes: call.shape,
+  return sumsByKey(l, {
+    rows: count,
+    columns: width!,
     dtype: call.dtype,
-    layout: null,
-    coords: ({ m: [v], n: [d] }) => [v!, d!],
-    decode: ([v, d]) => ({ batch: [], m: [v!], n: [d!] }),
+    value(i, d) {
+      const bag = position(l, bagOf.load([i]), bags);
+      const value = m.mul(m.cast(grad.load([bag, d]), acc), shareOf(i, bag));
+      return padding < 0 ? value : m.where(m.eq(indices.load([i]), padding), 0, value);
+    },
+    key: (i) => indices.load([i]),
+    keys: rows!,
+    checkedBy: 'embedding_bag',
   });
 };
 

@@ -17,6 +17,11 @@ const ITEM_ELEMENTS = 2048;
 /** A tile of a transposing kernel: few rows read by lanes, so that their cache lines stay until all is read. */
 const TILE_LANE = 16;
 const TILE_ACROSS = 128;
+/** Elements of the rows that points of inner loops store to: cache lines that follow each other, and sums that wait for none of the others. */
+const ROW_ELEMENTS = 64;
+
+/** What the inner loops of a kernel do at each of their points: nothing, there being none; store to a row; or other things. */
+export type InnerLoops = 'none' | 'rows' | 'other';
 
 /** The axis of the grid. */
 export const ITEM = 'item';
@@ -33,11 +38,11 @@ export class CoreItems {
   readonly count: Size;
   private readonly runs: readonly Run[];
 
-  constructor(choice: LaneChoice, { space, outer, inner }: PreparedSpace) {
+  constructor(choice: LaneChoice, { space, outer }: PreparedSpace, inner: InnerLoops) {
     const points = outer.reduce((n, name) => n * space.hint(name), 1);
     this.runs = outer.map((name) => {
       const size = space.size(name);
-      const length = runLength(choice, { name, size }, points, inner.length > 0);
+      const length = runLength(choice, { name, size }, points, inner);
       return { name, size, length, count: sizeCeilDiv(size, length) };
     });
     this.count = sizeProduct(this.runs.map(({ count }) => count));
@@ -81,12 +86,12 @@ function runLength(
   { mode, lane, across, groups }: LaneChoice,
   { name, size }: SizedLoop,
   points: number,
-  hasInner: boolean,
+  inner: InnerLoops,
 ): number {
   if (mode === 'row' || (name !== lane && name !== across)) return 1;
   if (across !== lane) return name === lane ? TILE_LANE : TILE_ACROSS;
   const step = LANES * groups;
-  if (hasInner) return step;
+  if (inner !== 'none') return inner === 'rows' ? Math.ceil(ROW_ELEMENTS / step) * step : step;
   const length = Math.ceil(ITEM_ELEMENTS / step) * step;
   if (typeof size !== 'number') return length;
   const isCut = size > 2 * ITEM_ELEMENTS || points / size < 16;

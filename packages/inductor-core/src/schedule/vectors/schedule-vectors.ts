@@ -85,7 +85,8 @@ class VectorScheduler {
     const schedule = { kernel: split, loops: [...outer, ...inner], shared: [] };
     if (kernel.outer.some(({ size }) => size === 0))
       return { ...schedule, grid: { name: ITEM, extent: 0 }, accumulators: [], body: [] };
-    const items = new CoreItems(choice, prepared);
+    const loops = this.stepsAlongRows() ? 'rows' : inner.length > 0 ? 'other' : 'none';
+    const items = new CoreItems(choice, prepared, loops);
     const body = this.item(items);
     const nanoseconds = choice.nanoseconds / Math.max(sizeHint(items.count), 1);
     const grid = { name: ITEM, extent: items.count, nanoseconds };

@@ -1,0 +1,130 @@
+/**
+ * @file Sums of the rows that have the same key: gradients of tables that were looked up in, rows of bags.
+ *
+ * Where points of loops follow an order, rows are added one after another (put-in-steps.ts). Elsewhere each sum looks at
+ * all rows or, where that is much, partial sums are joined in rounds: after round r a row has the sum of its own and of
+ * up to 2^r - 1 rows before it with its key, so after log₂ rounds the last row of each key has the whole sum. With n
+ * keys, p rows and c columns that takes p c log p additions and n p + p² comparisons instead of n p c of both. No form
+ * multiplies rows by zero: an infinity or NaN is in the sum of its key only. @see Hillis and Steele, "Data parallel
+ * algorithms"
+ */
+import { type Size, sizeHint, sizeMul } from '@tessera/shared';
+import type { DType } from '@tessera/tensor';
+import type { Expr } from '../ir/expr.js';
+import type { IndexExpr } from '../ir/index-expr.js';
+import { affordable } from './affordable.js';
+import { checkedPosition, position } from './checked-value.js';
+import { ExprMath } from './expr-math.js';
+import type { LoweredTensor } from './lowered-tensor.js';
+import type { Lowering } from './lowering.js';
+import { sumInSteps, takesSteps } from './put-in-steps.js';
+import { accumulateDtype } from './reduce.js';
+import { reduceOver } from './ops/distance.js';
+
+/** Comparisons from which rounds pay for their launches. */
+const MANY_COMPARISONS = 2 ** 24;
+
+/** Rows [rows, columns] with keys. */
+export interface KeyedRows {
+  readonly rows: Size;
+  readonly columns: Size;
+  readonly dtype: DType;
+  readonly value: (row: IndexExpr, column: IndexExpr) => Expr;
+  readonly key: (row: IndexExpr) => Expr;
+  /** Number of keys. */
+  readonly keys: Size;
+  /** The operator that refuses other keys; absent if there are none. */
+  readonly checkedBy?: string;
+  /** Whether rows with the same key follow each other. */
+  readonly isSorted?: boolean;
+}
+
+/** [keys, columns]; see the file header. */
+export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
+  const { rows, columns, dtype, value, key, keys, checkedBy } = given;
+  if (takesSteps(l)) {
+    const sizes = [rows, columns];
+    const [row, column] = l.vars(sizes);
+    const own = key(row!);
+    const place =
+      checkedBy === undefined ? position(l, own, keys) : checkedPosition(l, checkedBy, own, keys);
+    const term = { coords: [place, column!], value: value(row!, column!) };
+    const sum = sumInSteps(l, [keys, columns], dtype, { sizes, along: [0] }, [term]);
+    if (sum !== null) return sum;
+  }
+  const m = new ExprMath(l.ir);
+  const acc = accumulateDtype(dtype);
+  const sizes = [keys, columns];
+  const [own, column] = l.vars(sizes);
+  const comparisons = sizeHint(sizeMul(sizeMul(keys, columns), rows));
+  if (typeof rows !== 'number' || comparisons < MANY_COMPARISONS) {
+    const sum = reduceOver(l, 'sum', sizes, rows, (row) => {
+      const its = key(row);
+      return m.where(m.eq(its, l.ir.index(its.dtype, own!)), m.cast(value(row, column!), acc), 0);
+    });
+    return l.pointwise(sizes, m.cast(sum, dtype));
+  }
+  const sums = sumsAtRows(l, given, rows, acc);
+  const last = reduceOver(l, 'max', [keys], rows, (row) => {
+    const its = key(row);
+    const isOwn = m.eq(its, l.ir.index(its.dtype, l.vars([keys])[0]!));
+    return m.where(isOwn, l.ir.index('int32', row), l.ir.const('int32', -1));
+  });
+  const at = l.pointwise([keys], last).load([own!]);
+  const sum = sums.load([position(l, at, rows), column!]);
+  return l.pointwise(sizes, m.cast(l.ir.masked(m.ge(at, 0), sum, 0), dtype));
+}
+
+/** Sums of each row and all before it with its key, [rows, columns]. */
+function sumsAtRows(
+  l: Lowering,
+  { columns, value, key, isSorted }: KeyedRows,
+  rows: number,
+  acc: DType,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const sizes = [rows, columns];
+  const [row, column] = l.vars(sizes);
+  const none = l.ir.const('int32', -1);
+  const at = l.ir.index('int32', row!);
+  const before = isSorted === true ? m.sub(at, 1) : null;
+  const sharesKey = (other: Expr): Expr =>
+    m.and(m.ge(other, 0), m.eq(key(position(l, other, rows)), key(row!)));
+  const found =
+    before === null
+      ? reduceOver(l, 'max', [rows], rows, (other) => {
+          const isBefore = m.lt(l.ir.index('int32', other), at);
+          const shares = m.and(m.eq(key(other), key(row!)), isBefore);
+          return m.where(shares, l.ir.index('int32', other), none);
+        })
+      : m.where(sharesKey(before), before, none);
+  let back = l.pointwise([rows], found);
+  let sums = l.pointwise(sizes, m.cast(value(row!, column!), acc));
+  for (let reach = 1; reach < rows; reach *= 2) {
+    back.realize();
+    sums.realize();
+    const from = back.load([row!]);
+    const isThere = m.ge(from, 0);
+    const place = position(l, from, rows);
+    const earlier = l.ir.masked(isThere, sums.load([place, column!]), 0);
+    sums = l.pointwise(sizes, m.add(earlier, sums.expr));
+    back = l.pointwise([rows], m.where(isThere, back.load([place]), none));
+  }
+  sums.realize();
+  return sums;
+}
+
+/** How often `count` places name each of `size`, taken one after another; null where comparing each with all is as good. */
+export function countInSteps(
+  l: Lowering,
+  size: Size,
+  count: Size,
+  place: (i: IndexExpr) => Expr,
+  counts: (i: IndexExpr) => Expr = () => l.ir.const('int32', 1),
+): LoweredTensor | null {
+  if (affordable(l, size, count, count, 'scatter')) return null;
+  const [i] = l.vars([count]);
+  const value = l.ir.cast(counts(i!), 'int32');
+  const coords = [position(l, place(i!), size)];
+  return sumInSteps(l, [size], 'int32', { sizes: [count], along: [0] }, [{ coords, value }]);
+}
