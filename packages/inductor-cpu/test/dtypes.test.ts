@@ -51,6 +51,19 @@ describe('half precision', () => {
       for (let e = -26; e < 17; e++)
         for (const m of [1, 1 + 2 ** -11, 1 + 3 * 2 ** -11, 1 + 2 ** -9, 2 - 2 ** -12])
           samples.push(m * 2 ** e, -m * 2 ** e);
+      // Every number of the type, the middle between it and the next, and what is nearest to that from both sides.
+      for (let pattern = 0; pattern < 65536; pattern++) {
+        const [own, next] = [
+          decode(pattern),
+          decode((pattern & 0x7fff) === 0x7fff ? 0 : pattern + 1),
+        ];
+        // After the largest number comes what would follow it, were there an infinite number of exponents.
+        const middle = Number.isFinite(next) ? (own + next) / 2 : own * (1 + 2 ** -12);
+        const [bits] = new Int32Array(Float32Array.of(middle).buffer);
+        samples.push(own, middle, fromBits(bits! - 1), fromBits(bits! + 1));
+      }
+      for (const nan of [0x7f800001, 0x7fffffff, 0xff800001, 0xffffffff])
+        samples.push(fromBits(nan));
       while (samples.length % 8 !== 0) samples.push(0);
       const { run } = pointwise(samples.length, ['float32'], dtype, (ir, [x]) =>
         ir.cast(x!, dtype),

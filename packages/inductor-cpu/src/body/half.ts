@@ -19,13 +19,10 @@ export function halfToFloat(vb: VectorBuilder, raw: Regs): Regs {
 
 /** f32 → float16 bits, sign-extended. */
 export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
-  const sign = vb.shift('i32x4.shr_s', vb.bin('v128.and', x, vb.i32(-0x80000000)), 16);
-  // What is too large is 65536, which comes out as infinity.
-  const magnitude = vb.bin(
-    'i32x4.min_s',
-    vb.bin('v128.and', x, vb.i32(0x7fffffff)),
-    vb.i32(0x47800000),
-  );
+  const all = vb.bin('v128.and', x, vb.i32(0x7fffffff));
+  const sign = vb.shift('i32x4.shr_s', vb.bin('v128.xor', x, all), 16);
+  // What is too large is 65536, which comes out as infinity; NaN stays.
+  const magnitude = vb.bin('f32x4.pmin', all, vb.f32(2 ** 16));
   // A sum with a number 2^13 times the exponent's power rounds to 11 digits, and below 2^-14 to multiples of 2^-24.
   const power = vb.bin(
     'i32x4.max_s',
@@ -33,10 +30,10 @@ export function floatToHalf(vb: VectorBuilder, x: Regs): Regs {
     vb.i32(0x38800000),
   );
   const large = vb.bin('i32x4.add', power, vb.i32(13 << 23));
-  const digits = vb.bin('i32x4.sub', vb.add(magnitude, large), large);
-  const exponent = vb.bin('i32x4.sub', vb.shift('i32x4.shr_u', power, 13), vb.i32(0x1c400));
-  const quiet = vb.bin('v128.and', vb.bin('f32x4.ne', x, x), vb.i32(0x200));
-  return vb.bin('v128.or', vb.bin('v128.or', sign, quiet), vb.bin('i32x4.add', digits, exponent));
+  const rounded = vb.bin('f32x4.sub', vb.add(magnitude, large), large);
+  // Times 2^-112 the exponent is a half's, and a denormal half is a denormal number with its digits in the same place.
+  const bits = vb.shift('i32x4.shr_u', vb.mul(rounded, vb.i32(0x07800000)), 13);
+  return vb.bin('v128.or', sign, vb.bin('i32x4.min_s', bits, vb.i32(0x7e00)));
 }
 
 /** bfloat16 bits → f32. */
@@ -48,9 +45,7 @@ export function bfloatToFloat(vb: VectorBuilder, raw: Regs): Regs {
 export function floatToBfloat(vb: VectorBuilder, x: Regs): Regs {
   const odd = vb.bin('v128.and', vb.shift('i32x4.shr_u', x, 16), vb.i32(1));
   const rounded = vb.bin('i32x4.add', vb.bin('i32x4.add', x, vb.i32(0x7fff)), odd);
-  return vb.shift(
-    'i32x4.shr_u',
-    vb.select(vb.bin('f32x4.eq', x, x), rounded, vb.i32(0x7fc00000)),
-    16,
-  );
+  // A NaN has all bits, as from PyTorch's vectors.
+  const isNaN = vb.bin('f32x4.ne', x, x);
+  return vb.shift('i32x4.shr_u', vb.bin('v128.or', rounded, isNaN), 16);
 }
