@@ -84,6 +84,11 @@ const CASES: readonly Case[] = [
     [waves(2, 5, 3), waves(7, 3)],
   ]),
   ['cdist by products', (a, b) => cdist(a!, b!), [waves(30, 3), waves(6, 3)]],
+  [
+    'cdist of batches by products',
+    (a, b) => cdist(a!, b!),
+    [waves(2, 1, 30, 3), waves(3, 6, 3).mul(2).add(1)],
+  ],
   ['pdist', (a) => pdist(a!), [waves(9, 3)]],
   ...MODES.map(([mode, padding]): Case => [
     `grid sampling ${mode} ${padding}`,
