@@ -15,9 +15,8 @@ type Rows = number[][];
 const SIZES = [
   ['few', { rows: 6, width: 3, bags: 4, each: 2 }],
   ['one column', { rows: 50, width: 1, bags: 9, each: 7 }],
-  ['many rows', { rows: 700, width: 40, bags: 30, each: 5 }],
   ['many indices', { rows: 11, width: 33, bags: 40, each: 20 }],
-  ['many of both', { rows: 300, width: 64, bags: 200, each: 10 }],
+  ['many of both', { rows: 150, width: 40, bags: 100, each: 8 }],
 ] as const;
 const SPECIAL = [Infinity, -Infinity, NaN];
 const PADDING = 2;
@@ -48,11 +47,10 @@ function expectRows(got: unknown, wanted: Rows): void {
 const DEVICES = wantsGpu ? (['cpu', 'wgpu'] as const) : (['cpu'] as const);
 
 describe.each(DEVICES)('on %s', (device) => {
-  /** Eager and compiled, twice. */
+  /** Eager and compiled. */
   const check = async (run: (...inputs: Tensor[]) => Tensor, inputs: Tensor[], wanted: Rows) => {
     const there = inputs.map((x) => x.to(device));
-    const compiled = compile(run);
-    for (const call of [run, compiled, compiled])
+    for (const call of [run, compile(run)])
       expectRows((await download(call(...there))).toArray(), wanted);
   };
 

@@ -27,7 +27,7 @@ function kernelCount(options: Options, inputs: [Tensor, Tensor]): number {
 
 describe('the gradient of an embedding table', () => {
   it('is one sum over positions where that is little', () => {
-    expect(kernelCount([300, -1, false], given(64))).toBe(1);
+    expect(kernelCount([50, -1, false], given(64))).toBe(1);
   });
 
   it('joins sums of positions in rounds where it is much', () => {

@@ -22,7 +22,7 @@ import { accumulateDtype } from './reduce.js';
 import { reduceOver } from './ops/distance.js';
 
 /** Comparisons from which rounds pay for their launches. */
-const MANY_COMPARISONS = 2 ** 24;
+const MANY_COMPARISONS = 2 ** 20;
 
 /** Rows [rows, columns] with keys. */
 export interface KeyedRows {
