@@ -4,7 +4,7 @@
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OptionNames, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { isFloatingPoint } from '../../dtype.js';
+import { isFloatingPoint, itemSize } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { normOf } from '../../kernels/norm-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -13,7 +13,7 @@ import { broadcastShapes, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { bitwiseOr } from '../pointwise/logical.js';
 import { eq } from '../pointwise/comparison.js';
-import { contiguous } from '../arrange/copy.js';
+import { contiguous, toDtype } from '../arrange/copy.js';
 import { div } from '../pointwise/division.js';
 import { zeros } from '../factory/factory.js';
 import { zerosLike } from '../factory/like.js';
@@ -21,8 +21,11 @@ import { maskedFill } from '../pointwise/fill.js';
 import { indexAdd, indexSelect } from '../indexing/select.js';
 import { matmul } from './composite.js';
 import { triuIndices } from '../arrange/meshgrid.js';
-import { mul, neg, sub } from '../pointwise/arithmetic.js';
-import { pow } from '../pointwise/power.js';
+import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
+import { pow, square } from '../pointwise/power.js';
+import { sqrt } from '../pointwise/exponential.js';
+import { clampMin } from '../pointwise/extremum.js';
+import { quietly } from '../fft/quietly.js';
 import { sum } from '../reduction/reduction.js';
 import { abs, sign } from '../pointwise/rounding.js';
 import { mT, unsqueeze } from '../view/dims.js';
@@ -122,9 +125,20 @@ const cdistForwardOp: OpOverload<Tensor> = defineOp(
   },
 );
 
+/** The root of |a|² + |b|² - 2 a·b, as PyTorch computes it; of 16-bit floats in 32 bits. */
+function distancesByProduct(x1: Tensor, x2: Tensor): Tensor {
+  const wide = itemSize(x1.dtype) < 4 ? 'float32' : x1.dtype;
+  const [a, b] = [toDtype(x1, wide), toDtype(x2, wide)];
+  const squares = (x: Tensor): Tensor => sum(square(x), -1, { keepdim: true });
+  const both = add(squares(a), mT(squares(b)));
+  const squared = sub(both, mul(matmul(a, mT(b)), 2));
+  return toDtype(sqrt(clampMin(squared, 0)), x1.dtype);
+}
+
 const euclideanOp = defineOp('aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor', {
   meta: distanceMeta('_euclidean_dist'),
   kernel: distanceKernel,
+  expand: ({ x1, x2 }) => quietly(() => distancesByProduct(x1, x2)),
   saved: ['x1', 'x2', 'out'],
   vjp: ({ x1: a, x2: b }, { grad, out }) => {
     const ratio = maskedFill(div(grad, out), eq(out, 0), 0);
