@@ -56,20 +56,21 @@ export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
   const acc = accumulateDtype(dtype);
   const sizes = [keys, columns];
   const [own, column] = l.vars(sizes);
+  const isOwn = (row: IndexExpr): Expr => {
+    const its = key(row);
+    return m.eq(its, l.ir.index(its.dtype, own!));
+  };
   const comparisons = sizeHint(sizeMul(sizeMul(keys, columns), rows));
   if (typeof rows !== 'number' || comparisons < MANY_COMPARISONS) {
-    const sum = reduceOver(l, 'sum', sizes, rows, (row) => {
-      const its = key(row);
-      return m.where(m.eq(its, l.ir.index(its.dtype, own!)), m.cast(value(row, column!), acc), 0);
-    });
+    const sum = reduceOver(l, 'sum', sizes, rows, (row) =>
+      m.where(isOwn(row), m.cast(value(row, column!), acc), 0),
+    );
     return l.pointwise(sizes, m.cast(sum, dtype));
   }
   const sums = sumsAtRows(l, given, rows, acc);
-  const last = reduceOver(l, 'max', [keys], rows, (row) => {
-    const its = key(row);
-    const isOwn = m.eq(its, l.ir.index(its.dtype, l.vars([keys])[0]!));
-    return m.where(isOwn, l.ir.index('int32', row), l.ir.const('int32', -1));
-  });
+  const last = reduceOver(l, 'max', [keys], rows, (row) =>
+    m.where(isOwn(row), l.ir.index('int32', row), l.ir.const('int32', -1)),
+  );
   const at = l.pointwise([keys], last).load([own!]);
   const sum = sums.load([position(l, at, rows), column!]);
   return l.pointwise(sizes, m.cast(l.ir.masked(m.ge(at, 0), sum, 0), dtype));
@@ -87,17 +88,16 @@ function sumsAtRows(
   const [row, column] = l.vars(sizes);
   const none = l.ir.const('int32', -1);
   const at = l.ir.index('int32', row!);
-  const before = isSorted === true ? m.sub(at, 1) : null;
-  const sharesKey = (other: Expr): Expr =>
-    m.and(m.ge(other, 0), m.eq(key(position(l, other, rows)), key(row!)));
+  /** A row before that has the same key, or none. */
+  const sharing = (other: IndexExpr, isBefore: Expr): Expr =>
+    m.where(m.and(m.eq(key(other), key(row!)), isBefore), l.ir.index('int32', other), none);
+  const before = m.sub(at, 1);
   const found =
-    before === null
-      ? reduceOver(l, 'max', [rows], rows, (other) => {
-          const isBefore = m.lt(l.ir.index('int32', other), at);
-          const shares = m.and(m.eq(key(other), key(row!)), isBefore);
-          return m.where(shares, l.ir.index('int32', other), none);
-        })
-      : m.where(sharesKey(before), before, none);
+    isSorted === true
+      ? sharing(position(l, before, rows), m.ge(before, 0))
+      : reduceOver(l, 'max', [rows], rows, (other) =>
+          sharing(other, m.lt(l.ir.index('int32', other), at)),
+        );
   let back = l.pointwise([rows], found);
   let sums = l.pointwise(sizes, m.cast(value(row!, column!), acc));
   for (let reach = 1; reach < rows; reach *= 2) {
