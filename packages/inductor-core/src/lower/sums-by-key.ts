@@ -11,6 +11,7 @@
 import { type Size, sizeHint, sizeMul } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../ir/expr.js';
+import { rangeOfSize } from '../ir/index-bounds.js';
 import type { IndexExpr } from '../ir/index-expr.js';
 import { affordable } from './affordable.js';
 import { checkedPosition, position } from './checked-value.js';
@@ -61,13 +62,13 @@ export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
     return m.eq(its, l.ir.index(its.dtype, own!));
   };
   const comparisons = sizeHint(sizeMul(sizeMul(keys, columns), rows));
-  if (typeof rows !== 'number' || comparisons < MANY_COMPARISONS) {
+  if (comparisons < MANY_COMPARISONS) {
     const sum = reduceOver(l, 'sum', sizes, rows, (row) =>
       m.where(isOwn(row), m.cast(value(row, column!), acc), 0),
     );
     return l.pointwise(sizes, m.cast(sum, dtype));
   }
-  const sums = sumsAtRows(l, given, rows, acc);
+  const sums = sumsAtRows(l, given, acc);
   const last = reduceOver(l, 'max', [keys], rows, (row) =>
     m.where(isOwn(row), l.ir.index('int32', row), l.ir.const('int32', -1)),
   );
@@ -79,8 +80,7 @@ export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
 /** Sums of each row and all before it with its key, [rows, columns]. */
 function sumsAtRows(
   l: Lowering,
-  { columns, value, key, isSorted }: KeyedRows,
-  rows: number,
+  { rows, columns, value, key, isSorted }: KeyedRows,
   acc: DType,
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
@@ -100,7 +100,9 @@ function sumsAtRows(
         );
   let back = l.pointwise([rows], found);
   let sums = l.pointwise(sizes, m.cast(value(row!, column!), acc));
-  for (let reach = 1; reach < rows; reach *= 2) {
+  // Of a symbolic size as many as the largest needs; those that find nothing add nothing.
+  const most = Math.min(rangeOfSize(rows).hi, 2 ** 31);
+  for (let reach = 1; reach < most; reach *= 2) {
     back.realize();
     sums.realize();
     const from = back.load([row!]);
