@@ -4,10 +4,11 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
+import { userFrame } from '@tessera/graph';
 import { counters, log, now } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
-import { refuseBreak } from './breaks/report-break.js';
+import { refuseBreak, reportBreak } from './breaks/report-break.js';
 import { traceConfig } from './config.js';
 import { Alignment } from './cursor/alignment.js';
 import { Cursor, type CursorHost } from './cursor/cursor.js';
@@ -16,8 +17,7 @@ import type { RecordedBreak } from './breaks/report-break.js';
 import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { abortRecording, dropGradients } from './events/return.js';
-import { Frame } from './frame/frame.js';
+import { abortCall, dropGradients } from './events/return.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
@@ -33,7 +33,7 @@ import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
-import type { Numbering, TrieNode } from './trace/step.js';
+import { type EntryPoint, EntryPoints } from './trace/entry-point.js';
 
 /** One recorded call, for `explain()` and logs. */
 export interface CaptureRecord {
@@ -48,12 +48,14 @@ export interface CaptureRecord {
 /** What is known of a call that is recorded, or remembered. */
 export interface Recording {
   readonly guards: EntryGuards;
-  readonly reason: string | null;
-  /** Where the first segment begins that is recorded. */
-  readonly at: TrieNode;
+  /** Why it is made; null where nothing was known. */
+  reason: string | null;
   readonly start: number;
   readonly roots: readonly Root[];
   readonly sources: Sources;
+  readonly breaks: RecordedBreak[];
+  /** Where segments begin that are recorded, or continued. */
+  readonly recordedAt: EntryPoint[];
 }
 
 interface Call extends CallArguments {
@@ -64,17 +66,13 @@ interface Call extends CallArguments {
 export class CompiledFunction {
   readonly captures: CaptureRecord[] = [];
   readonly reasons: string[] = [];
-  /** Where traces begin, per default dtype and grad mode. */
-  private readonly starts = new Map<DType, readonly [TrieNode, TrieNode]>();
+  /** Where segments begin, per default dtype and grad mode. */
+  private readonly starts = new Map<DType, readonly [EntryPoints, EntryPoints]>();
   private readonly artifacts: PureArtifact[] = [];
-  /** Numbers handed out so far, over all traces: unique in the trie. */
-  private readonly numbering: Numbering = { slots: 0, scalars: 0, sources: new Map() };
   /** Symbols of all traces. */
   private table = new SymbolTable();
-  /** Recorded calls so far. */
-  private calls = 0;
-  /** By where they begin to record. */
-  private readonly recorded = new WeakMap<TrieNode, number>();
+  /** Recorded segments so far. */
+  private recordings = 0;
   private readonly warned = new Set<'limit' | 'sizes'>();
   private backoff = new Backoff();
   /** Whether the function is async, or gave a promise, so that its continuations must be recognised. */
@@ -112,8 +110,7 @@ export class CompiledFunction {
       if (result !== MISSED) return result;
     }
     if (this.backoff.skips()) return this.runEagerly(call);
-    const start = this.startNode();
-    return this.trace(call, start, start.steps.length === 0);
+    return this.trace(call, this.entryPoints());
   }
 
   private runEagerly({ self, args }: Call): unknown {
@@ -121,10 +118,11 @@ export class CompiledFunction {
   }
 
   /** Where traces begin in the current global state. */
-  private startNode(): TrieNode {
+  private entryPoints(): EntryPoints {
     const dtype = defaultDType();
     let pair = this.starts.get(dtype);
-    if (pair === undefined) this.starts.set(dtype, (pair = [{ steps: [] }, { steps: [] }]));
+    if (pair === undefined)
+      this.starts.set(dtype, (pair = [new EntryPoints(), new EntryPoints()]));
     return pair[gradMode.enabled ? 1 : 0];
   }
 
@@ -142,64 +140,62 @@ export class CompiledFunction {
   // ---- one call
 
   /** Runs the function under a cursor, to its end, which for an async function comes later. */
-  private trace(
-    call: Call,
-    start: TrieNode,
-    records: boolean,
-    check: PureCheck | null = null,
-  ): unknown {
+  private trace(call: Call, entries: EntryPoints, check: PureCheck | null = null): unknown {
     const { self, args } = call;
-    const frame = new Frame(this.table.bindings.root);
     const entry = globalState();
     const { fullgraph = false } = this.options;
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
       this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
-    const begin = (at: TrieNode): Recording => {
+    let known: Recording | null = null;
+    /** What is recorded of the call. */
+    const recording = (): Recording => {
+      if (known !== null) return known;
       const start = now();
       const roots = this.roots.named(self, args);
       const count = this.roots.count(args);
       // A skipped call does not run what reads getters.
       const guards = new EntryGuards(roots, entry, count, isRemembered, args.length);
-      return { guards, reason: null, at, start, roots, sources: new Sources(roots, isRemembered) };
+      const sources = new Sources(roots, isRemembered);
+      return (known = { guards, reason: null, start, roots, sources, breaks: [], recordedAt: [] });
     };
-    let recording = records || isRemembered ? begin(start) : null;
     const host: CursorHost = {
       name: this.name,
       table: this.table,
+      roots: () => recording().roots,
+      begin: (cursor) => {
+        recording().recordedAt.push(cursor.entry);
+        return this.rebuild(cursor, recording().sources, this.recordings++);
+      },
       diverge: (cursor, describe) => {
         check?.diverged(describe);
         const reason = this.noteReason(
           whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
         );
-        const at = cursor.segmentStart;
-        if (!this.mayRecord(at, reason)) return null;
-        recording = { ...(recording ?? begin(at)), reason, at, start: now() };
+        if (!this.mayRecord(cursor.entry, reason)) return null;
+        const of = recording();
+        of.recordedAt.push(cursor.entry);
+        of.reason ??= reason;
         // It goes on where the replay diverged.
-        const next = this.rebuild(cursor, recording.sources, this.calls++);
+        const next = this.rebuild(cursor, of.sources, this.recordings++);
         next.alignment = new Alignment(cursor.at, this.options.dynamic);
         return next;
       },
-      onBreakBetween: (reason) => {
+      onBreak: (_cursor, reason, isNew) => {
         if (fullgraph) refuseBreak(reason, this.name);
+        if (isNew) recording().breaks.push(reportBreak(reason, this.name));
       },
+      entryAfter: (reason, enabled) => entries.after(reason, userFrame() ?? '', enabled),
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
       rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };
-    const recorder = records ? this.newRecorder(frame, recording!.sources, this.calls++) : null;
+    const { start } = entries;
     const cursor: Cursor = isRemembered
-      ? new PureCursor(
-          { name: this.name, sources: recording!.sources, fullgraph },
-          frame,
-          start,
-          recorder,
-          host,
-        )
-      : new Cursor(frame, start, recorder, host);
+      ? new PureCursor({ name: this.name, sources: recording().sources, fullgraph }, start, host)
+      : new Cursor(start, host);
     const eager = (): unknown => this.runEagerly(call);
     const body = check === null ? eager : () => withEffectTraps(this.name, eager);
-    frame.flush = (reason) => cursor.flush(reason);
-    frame.begin();
+    cursor.frame.begin();
     const outcome = runToEnd(
       cursor,
       this.waits,
@@ -208,13 +204,13 @@ export class CompiledFunction {
         finish: (result) => {
           const returned = now();
           const end = (): unknown =>
-            ending(frame, () => this.finish(cursor, result, () => recording!, returned, check));
+            ending(cursor, () => this.finish(cursor, result, recording, returned, check));
           const { slicing } = call;
-          return cursor.recorder === null || slicing === null
+          return (cursor.recorder === null && cursor.recorded.length === 0) || slicing === null
             ? end()
             : endInSlices(cursor, result, slicing, end);
         },
-        fail: (error) => ending(frame, () => this.abort(cursor, error)),
+        fail: (error) => ending(cursor, () => this.abort(cursor, error)),
       },
     );
     if (outcome instanceof Promise && call.slicing === null) this.waits = true;
@@ -226,11 +222,14 @@ export class CompiledFunction {
    * none run eagerly. As in PyTorch, what follows a break has a limit of its own: a loop that ends by a value ends at
    * as many places as it has passes.
    */
-  private mayRecord(at: TrieNode, reason: string): boolean {
+  private mayRecord(
+    { recordedCalls, recordings }: EntryPoint,
+    reason: string,
+  ): boolean {
     const { recompileLimit, accumulatedRecompileLimit } = traceConfig;
-    const isBelow = (this.recorded.get(at) ?? 0) < recompileLimit;
-    if (isBelow && this.captures.length < Math.max(recompileLimit, accumulatedRecompileLimit))
-      return true;
+    const isBelow = recordedCalls < recompileLimit;
+    const most = Math.max(recompileLimit, accumulatedRecompileLimit);
+    if (isBelow && this.captures.length < most && recordings < most) return true;
     this.noteLimit(isBelow ? 'accumulatedRecompileLimit' : 'recompileLimit', reason);
     this.backoff.missed();
     return false;
@@ -245,9 +244,9 @@ export class CompiledFunction {
   ): unknown {
     if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
-    if (cursor.recorder !== null) this.complete(cursor, cursor.recorder, recording(), returned);
+    if (cursor.recorded.length > 0) this.complete(cursor, recording(), returned);
     if (cursor instanceof PureCursor && !cursor.passing) {
-      this.options.onCapture?.(cursor, cursor.frame.finished[0]!, result);
+      this.options.onCapture?.(cursor, cursor.frame.segment!, result);
       this.artifacts.unshift(PureArtifact.make(cursor, recording(), result));
     }
     if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
@@ -257,45 +256,40 @@ export class CompiledFunction {
   private abort(cursor: Cursor, error: unknown): void {
     if (cursor.passing) return;
     if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
-    else if (cursor.recorder !== null) abortRecording(cursor, cursor.recorder, error);
-    else if (!cursor.atSegmentStart) abortRecording(cursor, cursor.host.rebuild(cursor), error);
+    else abortCall(cursor, error);
   }
 
   // ---- recording
 
-  private newRecorder(frame: Frame, sources: Sources, call: number): Recorder {
-    return new Recorder(
-      frame,
-      this.numbering,
-      { ...this.options, functionName: this.name, sources, program: this.table },
-      new DynamicShapes(this.table, frame, call, this.options.dynamic),
-    );
-  }
-
   /** A recorder with the matched steps of the current segment; one without a number only specialises them. */
   private rebuild(
-    { frame, path, segmentFrom, segmentGradMode }: Cursor,
+    { frame, path, entry, segmentGradMode }: Cursor,
     sources: Sources,
-    call: number,
+    number: number,
   ): Recorder {
-    const recorder = this.newRecorder(frame, sources, call);
-    rebuildPath(recorder, path.slice(segmentFrom), segmentGradMode);
+    const recorder = new Recorder(
+      frame,
+      entry.numbering,
+      { ...this.options, functionName: this.name, sources, program: this.table },
+      new DynamicShapes(this.table, frame, number, this.options.dynamic),
+    );
+    rebuildPath(recorder, path, segmentGradMode);
     return recorder;
   }
 
   /** @param returned when the function did: graphs are compiled from then on */
   private complete(
-    { frame }: Cursor,
-    recorder: Recorder,
-    { guards, reason, at, start }: Recording,
+    { frame, earlier, guarded }: Cursor,
+    { guards, reason, start, breaks, recordedAt }: Recording,
     returned: number,
   ): void {
     // What is remembered of a call of a pure function is good for its sizes alone.
-    guards.seal(this.options.pure === true ? [] : recorder.externals);
+    guards.seal(this.options.pure === true ? [] : guarded);
     const captureMs = returned - start;
-    const { breaks } = recorder;
-    this.captures.push({ segments: frame.finished, guards, breaks, reason, captureMs });
-    this.recorded.set(at, (this.recorded.get(at) ?? 0) + 1);
+    const segments = [...new Set([...earlier, frame].flatMap(({ segment }) => segment ?? []))];
+    for (const entry of recordedAt) entry.recordings++;
+    for (const entry of new Set(recordedAt)) entry.recordedCalls++;
+    this.captures.push({ segments, guards, breaks, reason, captureMs });
     if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
@@ -319,7 +313,7 @@ export class CompiledFunction {
     const check = new PureCheck(artifact, this.name, () => {
       this.artifacts.length = 0;
     });
-    return this.trace(call, artifact.start, false, check);
+    return this.trace(call, this.entryPoints(), check);
   }
 
   // ---- reasons
@@ -345,12 +339,12 @@ export class CompiledFunction {
 }
 
 /** Does what is left at the end of a call: what is read now was computed, or can be. */
-function ending<R>(frame: Frame, fn: () => R): R {
-  frame.flush = null;
+function ending<R>(cursor: Cursor, fn: () => R): R {
+  cursor.frame.flush = null;
   try {
     return fn();
   } finally {
-    frame.end();
+    cursor.frame.end();
   }
 }
 

@@ -5,10 +5,15 @@ import { add, mul, relu, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { graphBreak } from '../src/index.js';
 import type { Step } from '../src/trace/step.js';
+import type { Cursor } from '../src/cursor/cursor.js';
 import { Tracing } from './tracing-parts.js';
 
-const kinds = (path: readonly (Step | readonly Step[])[]): string[] =>
-  path.flat().map((step) => (step.kind === 'op' ? step.op.displayName : step.kind));
+const kinds = (steps: readonly Step[]): string[] =>
+  steps.map((step) => (step.kind === 'op' ? step.op.displayName : step.kind));
+
+/** Steps of a call, of all its segments. */
+const stepsOf = ({ earlier, frame }: Cursor): Step[] =>
+  [...earlier, frame].flatMap(({ path }) => path.flat());
 
 const x = tensor([-1, 2]);
 
@@ -20,13 +25,13 @@ describe('a cursor', () => {
     expect([first.result, first.fitted]).toEqual([[0, 6], false]);
     const second = tracing.run(body);
     expect([second.result, second.fitted, second.cursor.recorder]).toEqual([[0, 6], true, null]);
-    expect(kinds(first.cursor.path)).toEqual([
+    expect(kinds(stepsOf(first.cursor))).toEqual([
       'aten.mul.Tensor',
       'aten.relu.default',
       'break',
       'return',
     ]);
-    expect(kinds(second.cursor.path)).toEqual(['aten.mul.Tensor', 'aten.relu.default', 'break']);
+    expect(kinds(stepsOf(second.cursor))).toEqual(['aten.mul.Tensor', 'aten.relu.default', 'break']);
     expect([tracing.compiled, tracing.reasons]).toEqual([1, []]);
   });
 
@@ -48,7 +53,7 @@ describe('a cursor', () => {
     expect(tracing.reasons).toEqual([
       'the call went on with aten.add.Tensor where the recorded call did not',
     ]);
-    const [mulStep] = tracing.start.steps;
+    const [mulStep] = tracing.entries.start.steps;
     const next = mulStep?.kind === 'op' ? mulStep.next.steps.map(({ kind }) => kind) : [];
     expect(next).toEqual(['op', 'return']);
   });
@@ -68,10 +73,13 @@ describe('a cursor', () => {
       return add(y, 1);
     };
     const { cursor } = tracing.run(body);
-    expect(kinds(cursor.path)).toEqual(['aten.mul.Tensor', 'break', 'aten.add.Tensor', 'return']);
+    expect(kinds(stepsOf(cursor))).toEqual(['aten.mul.Tensor', 'break', 'aten.add.Tensor', 'return']);
     expect(kinds(cursor.matched)).toEqual(['aten.add.Tensor', 'return']);
     const replay = tracing.run(body).cursor;
-    expect([replay.segmentFrom, replay.compiledUpTo]).toEqual([2, 2]);
+    expect([...replay.earlier, replay.frame].map((frame) => frame.isCompiled)).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('takes a number that differs as another path', () => {

@@ -91,12 +91,9 @@ describe('async generators', () => {
     const expected = await collect(doubling(x, 3));
     for (let i = 0; i < 4; i++) expect(await collect(call(x, 3))).toEqual(expected);
     expect(compiled.captures.length).toBe(1);
-    expect(compiled.captures[0]!.breaks.map(({ code }) => code)).toEqual([
-      'GB0006',
-      'GB0006',
-      'GB0006',
-    ]);
-    expect(graphs.length).toBe(3);
+    // The first pass, and all others.
+    expect(compiled.captures[0]!.breaks.map(({ code }) => code)).toEqual(['GB0006', 'GB0006']);
+    expect(graphs.length).toBe(2);
   });
 
   it('take steps that are asked for at once one after the other', async () => {

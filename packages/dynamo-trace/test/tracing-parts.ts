@@ -1,6 +1,7 @@
 /**
  * @file A cursor over a trie of its own, without a compiled function around it: for tests of the parts.
  */
+import { userFrame } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../src/index.js';
@@ -10,20 +11,18 @@ import { rebuildPath } from '../src/cursor/rebuild-step.js';
 import { Recorder } from '../src/cursor/recorder.js';
 import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
 import { SymbolTable } from '../src/dynamic/symbol-table.js';
-import { Frame } from '../src/frame/frame.js';
 import { Sources } from '../src/guards/sources.js';
 import type { TraceOptions } from '../src/trace-options.js';
-import type { TrieNode } from '../src/trace/step.js';
+import { EntryPoints } from '../src/trace/entry-point.js';
 
 /** A trie and what is counted while calls walk it. */
 export class Tracing {
-  readonly start: TrieNode = { steps: [] };
+  readonly entries: EntryPoints = new EntryPoints();
   readonly reasons: string[] = [];
   /** Graphs given to the backend. */
   compiled = 0;
   private readonly table = new SymbolTable();
-  private readonly numbering = { slots: 0, scalars: 0, sources: new Map() };
-  private calls = 0;
+  private recordings = 0;
 
   /**
    * @param mayRecord whether a call that diverges is recorded; otherwise it goes on eagerly
@@ -34,7 +33,8 @@ export class Tracing {
     private readonly dynamic: TraceOptions['dynamic'] = false,
   ) {}
 
-  private recorder(frame: Frame, call: number): Recorder {
+  /** A recorder with the matched steps of the current segment. */
+  private recorder({ frame, path, entry, segmentGradMode }: Cursor): Recorder {
     const backend: Backend = (module) => {
       this.compiled++;
       return (inputs) => module.forward(...inputs) as Tensor[];
@@ -47,50 +47,43 @@ export class Tracing {
       sources: new Sources([]),
       program: this.table,
     };
-    const shapes = new DynamicShapes(this.table, frame, call, this.dynamic);
-    return new Recorder(frame, this.numbering, options, shapes);
+    const shapes = new DynamicShapes(this.table, frame, this.recordings++, this.dynamic);
+    const recorder = new Recorder(frame, entry.numbering, options, shapes);
+    rebuildPath(recorder, path, segmentGradMode);
+    return recorder;
   }
 
-  /** A cursor at the start; it records if nothing is recorded yet. */
+  /** A cursor at the start. */
   cursor(): Cursor {
-    const frame = new Frame(this.table.bindings.root);
-    const rebuild: CursorHost['rebuild'] = (
-      cursor,
-      path = cursor.path.slice(cursor.segmentFrom),
-    ) => {
-      const recorder = this.recorder(frame, this.calls++);
-      rebuildPath(recorder, path, cursor.segmentGradMode);
-      return recorder;
-    };
     const host: CursorHost = {
       name: 'f',
       table: this.table,
+      roots: () => [],
+      begin: (cursor) => this.recorder(cursor),
       diverge: (cursor, describe) => {
         this.reasons.push(describe().text);
         if (!this.mayRecord) return null;
         const alignment = new Alignment(cursor.at, this.dynamic);
-        return Object.assign(rebuild(cursor), { alignment });
+        return Object.assign(this.recorder(cursor), { alignment });
       },
-      onBreakBetween: () => undefined,
+      onBreak: () => undefined,
+      entryAfter: (reason, gradMode) => this.entries.after(reason, userFrame() ?? '', gradMode),
       onDecline: () => undefined,
-      rebuild,
+      rebuild: (cursor) => this.recorder(cursor),
     };
-    const recorder = this.start.steps.length === 0 ? this.recorder(frame, this.calls++) : null;
-    return new Cursor(frame, this.start, recorder, host);
+    return new Cursor(this.entries.start, host);
   }
 
   /** One call; returns its result and whether recorded steps served it to the end. */
   run<R>(body: () => R): { readonly result: R; readonly fitted: boolean; readonly cursor: Cursor } {
     const cursor = this.cursor();
-    const { frame } = cursor;
-    frame.flush = (reason) => cursor.flush(reason);
-    frame.begin();
+    cursor.frame.begin();
     try {
       const result = withPreDispatchMode(cursor, body);
-      frame.flush = null;
+      cursor.frame.flush = null;
       return { result, fitted: cursor.finish(result), cursor };
     } finally {
-      frame.end();
+      cursor.frame.end();
     }
   }
 }

@@ -3,7 +3,6 @@
  */
 import { userFrame } from '@tessera/graph';
 import { TesseraError, log } from '@tessera/shared';
-import type { RecorderOptions } from '../cursor/recorder.js';
 import { BREAK_HINTS, type BreakReason, type GraphBreakCode } from './graph-breaks.js';
 
 /** A graph break of a recorded call. */
@@ -15,20 +14,14 @@ export interface RecordedBreak {
   readonly location: string | null;
 }
 
-/** Notes a break where the program is now. @throws trace-full-graph where the whole function must be one graph */
-export function reportBreak(
-  reason: BreakReason,
-  { options, breaks }: { readonly options: RecorderOptions; readonly breaks: RecordedBreak[] },
-): void {
-  const { code, text } = reason;
-  const { functionName } = options;
-  if (options.fullgraph === true) refuseBreak(reason, functionName);
+/** Tells of a break where the program is now. */
+export function reportBreak({ code, text }: BreakReason, functionName: string): RecordedBreak {
   const location = userFrame() ?? null;
   log(
     'graph_breaks',
     () => `Graph break in ${functionName} at ${location ?? 'unknown line'}: ${text} (${code})`,
   );
-  breaks.push({ code, reason: text, location });
+  return { code, reason: text, location };
 }
 
 /** The error of a break where none is allowed. @throws trace-full-graph */

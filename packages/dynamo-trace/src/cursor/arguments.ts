@@ -153,9 +153,8 @@ function scalar(
 // ---- tensors
 
 /**
- * The pattern of a tensor: which value of the trace it is, and what it must look like; makes it an input of the segment if
- * it is none yet. A tensor is guarded where the trace meets it for the first time, and again at its first use in each
- * later segment: what ran at the graph break may have changed its layout or whether it takes gradients.
+ * The pattern of a tensor: which value of the segment it is, or, where the segment meets it for the first time, what it
+ * must look like; then it becomes an input.
  */
 export function tensorPattern(
   recorder: Recorder,
@@ -166,27 +165,25 @@ export function tensorPattern(
   const { frame } = recorder;
   const isBound = frame.slotOf(tensor) >= 0;
   if (!isBound) {
-    // Reading the storage computes a value that another compiled call owes.
+    // Reading the storage computes a value that another compiled call, or an earlier segment, owes.
     void tensor.storage;
     frame.bind(recorder.numbering.slots++, tensor);
   }
   const slot = frame.slotOf(tensor);
-  const isInput = !recorder.builder.has(slot);
-  if (isInput) addInput(recorder, slot, tensor);
+  if (!recorder.builder.has(slot)) addInput(recorder, slot, tensor);
   recorder.region?.uses.add(slot);
   if (known?.code === 0 || known?.code === 1) {
-    if (known.guard !== null) noteGuard(recorder, known.code, slot, known.guard);
+    if (known.code === 1) noteGuard(recorder, slot, known.guard);
     return known;
   }
-  if (isBound && !isInput) return { code: 0, slot, guard: null, gains: false };
-  const code = isBound ? 0 : 1;
+  if (isBound) return { code: 0, slot };
   const guard = guardOf(recorder, tensor, older);
-  noteGuard(recorder, code, slot, guard);
-  return { code, slot, guard, gains: frame.givesGradients(tensor) };
+  noteGuard(recorder, slot, guard);
+  return { code: 1, slot, guard, gains: frame.givesGradients(tensor) };
 }
 
-function noteGuard(recorder: Recorder, code: 0 | 1, slot: number, guard: TensorGuard): void {
-  (code === 0 ? recorder.layouts : recorder.guards).set(slot, guard);
+function noteGuard(recorder: Recorder, slot: number, guard: TensorGuard): void {
+  recorder.guards.set(slot, guard);
   if (guard.isSymbolic) recorder.varying.add(slot);
   const node = recorder.builder.node(slot);
   if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
@@ -205,7 +202,7 @@ function guardOf(
   older: Older<Pattern> | null,
 ): TensorGuard {
   const pattern = older?.pattern;
-  const like = pattern?.code === 0 || pattern?.code === 1 ? pattern.guard : null;
+  const like = pattern?.code === 1 ? pattern.guard : null;
   return shapes.tensorGuard(
     tensor,
     like === null ? null : { pattern: like, calls: older!.calls },

@@ -26,7 +26,6 @@ import {
   REQUIRES_GRAD_SET,
   VALUE_READ,
 } from '../breaks/graph-breaks.js';
-import { reportBreak } from '../breaks/report-break.js';
 import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
@@ -37,7 +36,10 @@ import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
-import type { Frame } from '../frame/frame.js';
+import { Frame } from '../frame/frame.js';
+import type { Root } from '../guards/entry-guards.js';
+import type { TensorGuard } from '../guards/tensor-guard.js';
+import type { EntryPoint } from '../trace/entry-point.js';
 import { matchAll } from '../trace/pattern.js';
 import { type Step, type TrieNode, accesses, isDueBefore } from '../trace/step.js';
 import type { Recorder } from './recorder.js';
@@ -50,8 +52,14 @@ export interface CursorHost {
   readonly table: SymbolTable;
   /** Makes the recorder that goes on where nothing fits; null if the function may not be compiled again. */
   diverge(cursor: Cursor, describe: () => Difference): Recorder | null;
-  /** Told of a break where nothing is matched since the last one. */
-  onBreakBetween(reason: BreakReason): void;
+  /** Makes the recorder of a segment of which nothing is known; what it records is no other trace. */
+  begin(cursor: Cursor): Recorder;
+  /** Told of a break; `isNew`: where nothing was recorded yet. */
+  onBreak(cursor: Cursor, reason: BreakReason, isNew: boolean): void;
+  /** Arguments and captures of the call. */
+  roots(): readonly Root[];
+  /** What follows a break where the program is now. */
+  entryAfter(reason: BreakReason, gradMode: boolean): EntryPoint;
   /** Told of a call whose sizes come too seldom to be worth code. */
   onDecline(): void;
   /** A recorder with the matched steps of the current segment, which records nothing new. */
@@ -61,34 +69,39 @@ export interface CursorHost {
 /** See the file header. */
 export class Cursor implements PreDispatchMode {
   readonly name = 'trace';
-  /** Steps of this call; those of a region that was jumped over are one entry. */
-  readonly path: (Step | readonly Step[])[] = [];
-  /** Where in `path` the current segment begins. */
-  segmentFrom = 0;
-  /** Where in the trie it begins. */
-  segmentStart: TrieNode;
-  /** How much of `path` ran as compiled code. */
-  compiledUpTo = 0;
+  /** The values of the current segment. */
+  frame: Frame;
+  /** Those of the segments before it. */
+  readonly earlier: Frame[] = [];
+  /** Where the call is. */
+  at: TrieNode;
+  /** Records the current segment; null while it is matched. */
+  recorder: Recorder | null = null;
+  /** Frames of the segments of this call that were recorded, and not yet compiled. */
+  readonly recorded: Frame[] = [];
+  /** Tensors that recorded segments take, as they are guarded first. */
+  readonly guarded: Map<Tensor, TensorGuard> = new Map();
+  /** Objects whose regions were recorded: they can hold results. */
+  readonly owners: Set<object> = new Set();
+  /** A value of this call is watched: the path is recorded anew by the next one. */
+  isOutdated = false;
   segmentGradMode: boolean = gradMode.enabled;
   /** Nothing is traced any more: everything runs eagerly. */
   passing = false;
-  /** Inside a region that is matched step by step. */
+  /** Inside a region that is recorded, or matched step by step. */
   inRegion = false;
   /** Whether what the call does is kept for calls that are skipped. */
   readonly isRemembered: boolean = false;
   readonly specializer: Specializer;
 
-  /**
-   * @param at where the trace begins
-   * @param recorder records from the beginning; null to match
-   */
   constructor(
-    readonly frame: Frame,
-    public at: TrieNode,
-    public recorder: Recorder | null,
+    /** Where the current segment begins. */
+    public entry: EntryPoint,
     readonly host: CursorHost,
   ) {
-    this.segmentStart = at;
+    this.frame = new Frame(host.table.bindings.root);
+    this.frame.flush = (reason) => this.flush(reason);
+    this.at = entry;
     this.specializer = new Specializer(this);
   }
 
@@ -96,14 +109,24 @@ export class Cursor implements PreDispatchMode {
     return this.recorder === null && !this.passing;
   }
 
+  /** See `Frame`. */
+  get path(): Frame['path'] {
+    return this.frame.path;
+  }
+
   /** Steps of the current segment. */
   get matched(): readonly Step[] {
-    return this.path.slice(this.segmentFrom).flat();
+    return this.path.flat();
   }
 
   /** Whether nothing happened since the last graph break. */
   get atSegmentStart(): boolean {
-    return this.path.length === this.segmentFrom;
+    return this.path.length === 0;
+  }
+
+  /** Whether nothing is known of what follows the last graph break. */
+  private get isUnknown(): boolean {
+    return this.matching && this.entry.steps.length === 0;
   }
 
   /** Tensors from outside that the current segment may have made these of. */
@@ -137,17 +160,20 @@ export class Cursor implements PreDispatchMode {
     if (step.kind !== 'return') this.at = step.next;
   }
 
-  /** A new segment begins. */
-  beginSegment(): void {
-    this.segmentFrom = this.path.length;
-    this.segmentStart = this.at;
-    this.segmentGradMode = this.frame.gradMode;
-    this.frame.gaining.clear();
+  /** The segment has run, and another begins; steps that are known are matched again. */
+  beginSegment(entry: EntryPoint): void {
+    const { frame } = this;
+    this.earlier.push(frame);
+    this.recorder = null;
+    this.entry = entry;
+    this.at = entry;
+    this.frame = frame.next(this.host.table.bindings.root);
+    this.segmentGradMode = frame.gradMode;
     this.specializer.reset();
-    this.recorder?.beginSegment();
   }
 
   private event<C, R>(kind: EventKind<C, R>, call: C): R {
+    if (this.isUnknown) this.recorder = this.host.begin(this);
     if (this.matching) {
       const { at } = this;
       const result = kind.match(this, call);
@@ -212,8 +238,8 @@ export class Cursor implements PreDispatchMode {
     fn: (inputs: RegionInputs) => R,
   ): R {
     // A region inside a region is part of it.
-    if (this.passing || (this.matching && this.inRegion) || this.recorder?.region != null) {
-      this.recorder?.owners.add(owner);
+    if (this.passing || this.inRegion) {
+      this.owners.add(owner);
       return fn(inputs);
     }
     if (modes.suspended !== null) this.frame.settleForeign(treeLeaves(inputs));
@@ -303,8 +329,7 @@ export class Cursor implements PreDispatchMode {
   breakGraph(reason: BreakReason): void {
     if (this.passing) return;
     if (!this.atSegmentStart) this.event(BREAK, { reason, isTold: true });
-    else if (this.recorder === null) this.host.onBreakBetween(reason);
-    else reportBreak(reason, this.recorder);
+    else this.host.onBreak(this, reason, this.recorder !== null || this.isUnknown);
     if (this.recorder?.region != null) this.recorder.region.broken = true;
   }
 }

@@ -1,22 +1,21 @@
 /**
- * @file `Recorder`: what is being recorded in one call: the graph of the current segment, guards, values.
+ * @file `Recorder`: what is being recorded of one segment: its graph, guards, values.
  *
- * A cursor in recording policy has one. It continues from any place of a trace, so a replay that diverged hands
- * over in the middle: the matched steps of the current segment are rebuilt in a new recorder, which goes on behind
- * them.
+ * A cursor that records has one. It continues from any place of a trace, so a replay that diverged hands over in the
+ * middle: the matched steps of the segment are rebuilt in a new recorder, which goes on behind them.
  */
 import type { Node } from '@tessera/graph';
 import { type Tensor } from '@tessera/tensor';
-import { gradMode, requiresGrad } from '@tessera/tensor/internal';
+import { requiresGrad } from '@tessera/tensor/internal';
 import type { DynamicShapes } from '../dynamic/dynamic-shapes.js';
 import type { RegionRecord } from '../events/region.js';
 import type { Frame } from '../frame/frame.js';
 import type { Sources } from '../guards/sources.js';
 import type { TraceOptions } from '../trace-options.js';
-import type { RecordedBreak } from '../breaks/report-break.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
+import type { Numbering } from '../trace/entry-point.js';
 import type { Segment } from '../trace/segment.js';
-import { type Numbering, type OutSpec, specOf } from '../trace/step.js';
+import { type OutSpec, specOf } from '../trace/step.js';
 import { Alignment } from './alignment.js';
 import { SegmentBuilder } from './segment-builder.js';
 
@@ -33,28 +32,19 @@ export interface RecorderOptions extends Pick<
 
 /** See the file header. */
 export class Recorder {
-  builder: SegmentBuilder = new SegmentBuilder();
-  /** Segments finished by graph breaks in this call, oldest first. */
-  readonly segments: Segment[] = [];
-  /** Objects whose regions ran: they can hold results. */
-  readonly owners: Set<object> = new Set();
+  readonly builder: SegmentBuilder = new SegmentBuilder();
   /** Slots of results that the program was given, in order. */
   readonly visible: number[] = [];
   /** The region that is being recorded. */
   region: RegionRecord | null = null;
   /** The older path that this one runs along. */
   alignment: Alignment = new Alignment(null);
-  readonly breaks: RecordedBreak[] = [];
-  /** Guards of the tensors from outside, by slot. */
+  /** Guards of the tensors from before the segment, by slot. */
   readonly guards: Map<number, TensorGuard> = new Map();
-  /** Guards of values made before the current segment, by slot. */
-  readonly layouts: Map<number, TensorGuard> = new Map();
   /** Slots of values whose layouts may follow symbols. */
   readonly varying: Set<number> = new Set();
-  /** Grad mode in force when the current segment began. */
-  startGradMode: boolean = gradMode.enabled;
-  /** A value of this call is watched: the path is recorded anew by the next one. */
-  isOutdated = false;
+  /** Grad mode in force when the segment began. */
+  startGradMode: boolean;
   private finished: Segment | null = null;
 
   constructor(
@@ -62,14 +52,16 @@ export class Recorder {
     readonly numbering: Numbering,
     readonly options: RecorderOptions,
     readonly shapes: DynamicShapes,
-  ) {}
+  ) {
+    this.startGradMode = frame.gradMode;
+  }
 
-  /** Tensors that the current segment takes. */
+  /** Tensors that the segment takes. */
   get inputs(): Tensor[] {
     return this.builder.inputSlots.map((slot) => this.frame.slots[slot]!);
   }
 
-  /** Tensors from outside with their guards. */
+  /** Tensors from before the segment with their guards. */
   get externals(): [Tensor, TensorGuard][] {
     return [...this.guards].map(([slot, guard]) => [this.frame.slots[slot]!, guard]);
   }
@@ -99,16 +91,8 @@ export class Recorder {
     return tensor;
   }
 
-  /** Everything recorded since the last break; nothing more may be recorded before the next segment begins. */
+  /** The segment; nothing more may be recorded of it. */
   finishSegment(): Segment {
     return (this.finished ??= this.builder.finish(this.options, this.startGradMode, this.visible));
-  }
-
-  /** A new segment begins. */
-  beginSegment(): void {
-    this.builder = new SegmentBuilder();
-    this.finished = null;
-    this.layouts.clear();
-    this.startGradMode = this.frame.gradMode;
   }
 }

@@ -26,7 +26,6 @@ type Outs = readonly (OutSpec | null)[];
 export class Specializer {
   /** Rebuilds the current segment; null while everything is known. */
   private recorder: Recorder | null = null;
-  private readonly frame: Frame;
   private readonly table: SymbolTable;
   /** What is known behind the steps so far. */
   behind: SoFar;
@@ -35,16 +34,23 @@ export class Specializer {
   private joinedOf: readonly (readonly number[])[] = [];
 
   constructor(private readonly cursor: Cursor) {
-    this.frame = cursor.frame;
     this.table = cursor.host.table;
     this.behind = this.table.start.plain;
+  }
+
+  private get frame(): Frame {
+    return this.cursor.frame;
   }
 
   /** A new segment begins. */
   reset(): void {
     this.recorder = null;
-    this.frame.spares.clear();
-    if (!this.behind.isKnown) this.behind = { ...this.behind, isKnown: true };
+    this.behind = this.table.start.plain;
+  }
+
+  /** The matched steps of the current segment at the present sizes. */
+  rebuilt(): Segment {
+    return (this.recorder ?? this.cursor.host.rebuild(this.cursor)).finishSegment();
   }
 
   /** Whether a matched step has sizes that are not worth code. */
@@ -183,7 +189,7 @@ export class Specializer {
   private recorded(template: Segment): SizedCode {
     const { cursor } = this;
     log('perf', () => `Specializing ${cursor.host.name} for ${this.sizes.join(', ')}`);
-    const segment = (this.recorder ?? cursor.host.rebuild(cursor)).finishSegment();
+    const segment = this.rebuilt();
     segment.onShared = () => (this.table.bindings.sharesCode = true);
     segment.cases = this.cases;
     segment.point = this.point;

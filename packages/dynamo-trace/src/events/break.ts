@@ -5,7 +5,6 @@
  * needs is known, and compiled for, when the call is over.
  */
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import { reportBreak } from '../breaks/report-break.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
@@ -23,32 +22,28 @@ interface BreakCall {
 export const BREAK: EventKind<BreakCall, void> = {
   match(cursor) {
     for (const step of cursor.at.steps) {
-      // Of a call that is suspended or failed, it is not known what must be returned.
-      if (step.kind !== 'break' || !step.segment.sealed || !fitsCall(cursor, step.segment))
-        continue;
+      if (step.kind !== 'break' || !fitsCall(cursor, step.segment)) continue;
       cursor.advance(step, step.next);
       runCompiled(cursor, step.segment);
-      cursor.compiledUpTo = cursor.path.length;
-      cursor.beginSegment();
+      cursor.beginSegment(step.next);
       return;
     }
     return MISS;
   },
 
   record(cursor, recorder, { reason, isTold }) {
-    const { builder, region, alignment } = recorder;
+    const { builder, region } = recorder;
+    const { frame, host } = cursor;
     // What was only looked at may change its layout.
     const isShown =
       isTold || builder.opCount > 0 || (reason.code === 'GB0008' && builder.inputSlots.length > 0);
-    if (isShown) reportBreak(reason, recorder);
+    if (isShown) host.onBreak(cursor, reason, true);
     if (region !== null) region.broken = true;
     const segment = finishSegment(cursor, recorder);
-    cursor.frame.finished.push(segment);
-    recorder.segments.push(segment);
-    cursor.frame.runByOperator(segment);
-    alignment.pass('break');
-    cursor.append({ kind: 'break', segment, reason, next: { steps: [] } });
-    cursor.beginSegment();
+    frame.runByOperator(segment);
+    const next = host.entryAfter(reason, frame.gradMode);
+    cursor.append({ kind: 'break', segment, reason, next });
+    cursor.beginSegment(next);
   },
 
   run() {},
@@ -57,10 +52,17 @@ export const BREAK: EventKind<BreakCall, void> = {
 };
 
 /** What was recorded since the last break. */
-export function finishSegment({ specializer }: Cursor, recorder: Recorder): Segment {
+export function finishSegment(
+  { specializer, frame, recorded, guarded }: Cursor,
+  recorder: Recorder,
+): Segment {
   const segment = recorder.finishSegment();
   segment.cases = specializer.cases;
   segment.point = specializer.point;
+  frame.segment = segment;
+  if (!recorded.includes(frame)) recorded.push(frame);
+  for (const [tensor, guard] of recorder.externals)
+    if (!guarded.has(tensor)) guarded.set(tensor, guard);
   return segment;
 }
 
@@ -72,11 +74,17 @@ export function fitsCall({ frame }: Cursor, segment: Segment): boolean {
   return !segment.isSplit;
 }
 
-/** Runs the compiled code of a matched segment, for the sizes of this call. */
+/**
+ * Runs a matched segment, for the sizes of this call: operator by operator as long as the call that recorded it has not
+ * ended (it may be this one), since it is not known what must be returned.
+ */
 export function runCompiled(cursor: Cursor, template: Segment): void {
   const { frame, specializer } = cursor;
-  frame.finished.push(template);
-  if (frame.shapes.parent === null) frame.runSegment(template);
+  const isOwn = frame.shapes.parent === null;
+  frame.segment = template;
+  frame.isCompiled = template.sealed;
+  if (!template.sealed) frame.runByOperator(isOwn ? template : specializer.rebuilt());
+  else if (isOwn) frame.runSegment(template);
   else specializer.run(template);
 }
 

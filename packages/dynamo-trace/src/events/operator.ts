@@ -25,7 +25,6 @@ import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
 import {
-  type ExternalPattern,
   type Pattern,
   instantiate,
   integersOf,
@@ -349,8 +348,8 @@ function changedTensors(pattern: Pattern, arg: unknown, name: string): Differenc
     return pattern.items.flatMap((item, i) =>
       changedTensors(item, (arg as readonly unknown[] | null)?.[i], `${name}[${i}]`),
     );
-  if (pattern.code > 1 || !isTensor(arg)) return [];
-  const text = (pattern as ExternalPattern).guard?.explain(arg, name) ?? null;
+  if (pattern.code !== 1 || !isTensor(arg)) return [];
+  const text = pattern.guard.explain(arg, name);
   return text === null ? [] : [{ text, about: [arg], isExact: true }];
 }
 

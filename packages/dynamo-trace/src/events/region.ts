@@ -65,7 +65,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
   },
 
   record(cursor, recorder, call) {
-    recorder.owners.add(call.owner);
+    cursor.owners.add(call.owner);
     return recordRegion(cursor, recorder, call);
   },
 
@@ -234,6 +234,7 @@ function recordRegion(
   cursor.append(step);
   const from = cursor.path.length - 1;
   recorder.region = region;
+  cursor.inRegion = true;
   const bound = frame.shapes;
   const before = cursor.specializer.behind;
   let result: unknown;
@@ -241,6 +242,7 @@ function recordRegion(
     result = fn(treeUnflatten(values, spec));
   } finally {
     recorder.region = null;
+    cursor.inRegion = false;
   }
   if (!region.broken) {
     const implicit = implicitInputs(recorder, region, patterns, firstNew, guards);
@@ -258,7 +260,7 @@ function recordRegion(
 
 /** What the tensors of the owner must be that a region reads; null if one of them cannot be found on it. */
 function implicitInputs(
-  { frame, layouts, guards: external }: Recorder,
+  { frame, guards: external }: Recorder,
   { uses, produced }: RegionRecord,
   inputs: readonly Pattern[],
   firstNew: number,
@@ -271,7 +273,7 @@ function implicitInputs(
   if (!isFound) return null;
   return slots.map((slot): TensorPattern =>
     slot < firstNew
-      ? { code: 0, slot, guard: layouts.get(slot) ?? null, gains: false }
+      ? { code: 0, slot }
       : { code: 1, slot, guard: external.get(slot)!, gains: false },
   );
 }
@@ -295,7 +297,7 @@ function makeJump(
     implicit,
     leaves: leaves.map((leaf): Pattern =>
       isTensor(leaf)
-        ? { code: 0, slot: frame.slotOf(leaf), guard: null, gains: false }
+        ? { code: 0, slot: frame.slotOf(leaf) }
         : { code: 2, value: leaf },
     ),
     spec,

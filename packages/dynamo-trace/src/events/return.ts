@@ -7,6 +7,7 @@ import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
+import type { Frame } from '../frame/frame.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
 import { finishSegment, fitsCall, runCompiled } from './break.js';
@@ -14,31 +15,28 @@ import { type EventKind, MISS } from './event.js';
 
 /** See the file header. Called with the function's result; whether compiled code of an earlier call ran. */
 export const RETURN: EventKind<unknown, boolean> = {
-  match(cursor) {
+  match(cursor, result) {
     for (const step of cursor.at.steps) {
       if (step.kind !== 'return' || !fitsCall(cursor, step.segment)) continue;
+      cursor.frame.segment = step.segment;
+      if (cursor.recorded.length > 0) seal(cursor, result);
       runCompiled(cursor, step.segment);
+      compileRecorded(cursor);
       return true;
     }
     return MISS;
   },
 
   record(cursor, recorder, result) {
+    const { frame } = cursor;
     const last = finishSegment(cursor, recorder);
-    cursor.frame.finished.push(last);
-    recorder.segments.push(last);
-    seal(recorder, cursor.frame.finished, result);
+    seal(cursor, result);
     cursor.append({ kind: 'return', segment: last });
     if (recorder.options.recordOnly === true) return false;
-    if (recorder.isOutdated || last.isSplit) {
-      // The next call records another path: this one is not worth compiling.
-      cursor.frame.runByOperator(last);
-      return false;
-    }
-    cursor.frame.runSegment(last);
-    // Those before a break ran operator by operator; the next call finds them compiled.
-    for (const segment of recorder.segments)
-      if (segment !== last) atOnce(segment.preparing(cursor.frame));
+    // Where the next call records another path, this one is not worth compiling.
+    if (cursor.isOutdated || last.isSplit) frame.runByOperator(last);
+    else frame.runSegment(last);
+    compileRecorded(cursor);
     return false;
   },
 
@@ -53,28 +51,35 @@ export const RETURN: EventKind<unknown, boolean> = {
   },
 };
 
+/** Recorded segments before a break ran operator by operator; the next call finds them compiled. */
+function compileRecorded({ recorded, isOutdated, frame: last }: Cursor): void {
+  if (isOutdated) return;
+  for (const frame of recorded)
+    if (frame !== last) atOnce(frame.segment!.preparing(frame));
+}
+
 /** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
 export function* preparing(cursor: Cursor, result: unknown): Steps<void> {
-  const { frame, recorder } = cursor;
-  if (recorder === null || recorder.options.recordOnly === true || recorder.isOutdated) return;
-  const last = finishSegment(cursor, recorder);
-  seal(recorder, [...frame.finished, last], result);
+  const { recorder, recorded } = cursor;
+  if (recorder?.options.recordOnly === true || cursor.isOutdated) return;
+  if (recorder !== null) finishSegment(cursor, recorder);
+  seal(cursor, result);
   yield;
-  for (const segment of [...recorder.segments, last]) yield* segment.preparing(frame);
+  for (const frame of recorded) yield* frame.segment!.preparing(frame);
 }
 
 /**
  * After an exception of the program: what it had asked for so far happens, as in eager. The segments that
  * ran before it are complete, so that the next call finds them.
  */
-export function abortRecording(
-  cursor: Cursor,
-  recorder: Recorder,
-  error: unknown = undefined,
-): void {
-  const last = recorder.finishSegment();
-  if (recorder.builder.opCount > 0) cursor.frame.runByOperator(last);
-  seal(recorder, cursor.frame.finished, error, last);
+export function abortCall(cursor: Cursor, error: unknown): void {
+  const { frame, host, recorded, atSegmentStart } = cursor;
+  if (!atSegmentStart) {
+    const recorder = cursor.recorder ?? host.rebuild(cursor);
+    frame.segment = recorder.finishSegment();
+    if (recorder.builder.opCount > 0) frame.runByOperator(frame.segment);
+  }
+  if (recorded.length > 0) seal(cursor, error);
 }
 
 /** Takes back gradients that a `backward()` which was only recorded gave to tensors from outside: they have no values. */
@@ -85,52 +90,49 @@ export function dropGradients({ externals, frame }: Recorder): void {
   }
 }
 
-/** Gives segments their outputs; `unfinished` is read, and not sealed. */
-function seal(
-  recorder: Recorder,
-  segments: readonly Segment[],
-  result: unknown,
-  unfinished?: Segment,
-): void {
-  const all = unfinished === undefined ? segments : [...segments, unfinished];
-  const needed = neededSlots(recorder, result, all);
-  for (const segment of segments) {
-    segment.addOutputs(needed);
-    segment.addOutputs(segment.basesOf(recorder.frame.watched));
-    segment.sealed = true;
+/** Gives the segments of a call, of which some were recorded, their outputs. */
+function seal(cursor: Cursor, result: unknown): void {
+  const frames = [...cursor.earlier, cursor.frame].filter(({ segment }) => segment !== null);
+  const needed = neededTensors(cursor, frames, result);
+  for (const frame of frames) {
+    const segment = frame.segment!;
+    const slots = new Set(frame.reads);
+    for (const slot of segment.produced.keys())
+      if (needed.has(frame.slots[slot]!)) slots.add(slot);
+    const kept = segment.sealed
+      ? []
+      : [...segment.visible].filter((slot) => {
+          const node = slots.has(slot) ? undefined : segment.produced.get(slot);
+          return node !== undefined && mayBeKept(node, segment, slots);
+        });
+    segment.addOutputs([...slots, ...kept, ...segment.basesOf(frame.watched)]);
   }
+  for (const { segment } of cursor.recorded) segment!.sealed = true;
 }
 
-/** Slots that outlive the call or are read by a later segment. */
-function neededSlots(
-  { frame, options, owners, visible }: Recorder,
+/** Values that outlive the call or are read by a later segment. */
+function neededTensors(
+  { host, owners }: Cursor,
+  frames: readonly Frame[],
   result: unknown,
-  segments: readonly Segment[],
-): Set<number> {
-  const needed = new Set<number>(frame.reads);
-  const note = (tensor: Tensor | null | undefined): void => {
-    const slot = tensor == null ? -1 : frame.slotOf(tensor);
-    if (slot >= 0) needed.add(slot);
-  };
+): Set<Tensor> {
+  const needed = new Set<Tensor>();
+  const note = (tensor: Tensor): void => void needed.add(tensor);
   const reachable = (value: unknown): void => walk(value, NOWHERE, { tensor: note });
   reachable(result);
-  for (const root of options.sources.roots) reachable(root.value);
+  for (const root of host.roots()) reachable(root.value);
   for (const owner of owners) reachable(owner);
-  for (const segment of segments) {
-    for (const { slot } of segment.inputs) {
-      if (slot < 0) continue;
-      needed.add(slot);
-      note(frame.slots[slot] && gradientOf(frame.slots[slot]));
+  for (const { slots, segment, earlierReads } of frames) {
+    earlierReads.forEach(note);
+    for (const { slot } of segment!.inputs) {
+      const tensor = slots[slot];
+      if (tensor === undefined) continue;
+      note(tensor);
+      const grad = gradientOf(tensor);
+      if (grad !== null) note(grad);
     }
   }
-  const kept: number[] = [];
-  for (const slot of visible) {
-    if (needed.has(slot)) continue;
-    const segment = segments.find(({ produced }) => produced.has(slot));
-    const node = segment?.produced.get(slot);
-    if (node !== undefined && mayBeKept(node, segment!, needed)) kept.push(slot);
-  }
-  return new Set([...needed, ...kept]);
+  return needed;
 }
 
 /** Operators that fill new memory. */

@@ -10,45 +10,51 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
+import type { Frame } from '../frame/frame.js';
 import { slotsOf } from '../trace/pattern.js';
 import type { OpStep, RegionStep, Step } from '../trace/step.js';
 
 /** Notes that gradients of these are watched. @throws trace-late-watch */
 export function watch(cursor: Cursor, tensors: readonly Tensor[]): void {
+  const frames = [...cursor.earlier, cursor.frame].reverse();
   for (const tensor of tensors) {
-    const slot = cursor.frame.slotOf(tensor);
-    if (slot >= 0) cursor.frame.watched.add(slot);
-    const made = slot < 0 ? null : makerOf(cursor, slot);
-    if (made === null) continue;
-    const { step, index } = made;
-    step.isWatched = true;
-    if (index < cursor.compiledUpTo) throw lateWatch(step);
-    if (cursor.matching) cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));
-    if (cursor.recorder !== null) cursor.recorder.isOutdated = true;
+    for (const frame of frames) {
+      const slot = frame.find(tensor);
+      if (slot < 0) continue;
+      frame.watched.add(slot);
+      const made = makerOf(frame, slot);
+      if (made === 'before') continue;
+      if (made !== null) markWatched(cursor, frame, made);
+      break;
+    }
   }
 }
 
-/** The step that made a value, or changed it last, if a later one of the same segment reads it. */
-function makerOf(
-  { path }: Cursor,
-  slot: number,
-): { readonly step: OpStep | RegionStep; readonly index: number } | null {
+/** A segment ends behind a step from the next call on. @throws trace-late-watch */
+function markWatched(cursor: Cursor, frame: Frame, step: OpStep | RegionStep): void {
+  step.isWatched = true;
+  if (frame.isCompiled) throw lateWatch(step);
+  if (cursor.matching && frame === cursor.frame)
+    cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));
+  cursor.isOutdated ||= !cursor.passing;
+}
+
+/** The step that made a value, or changed it last, if a later one reads it; `before` if no step of the segment did. */
+function makerOf({ path }: Frame, slot: number): OpStep | RegionStep | 'before' | null {
   let isRead = false;
-  for (let index = path.length - 1; index >= 0; index--) {
-    const entry = path[index]!;
+  for (const entry of path.toReversed()) {
     const steps: readonly Step[] = Array.isArray(entry) ? entry : [entry];
-    if (steps[0]!.kind === 'break') isRead = false;
     const maker = steps.find((step) => makes(step, slot));
     if (maker !== undefined) {
       // What a region makes and reads itself is not seen outside.
       const marked = steps[0]!.kind === 'region' ? steps[0] : maker;
       return isRead && (marked.kind === 'op' || marked.kind === 'region')
-        ? { step: marked, index }
+        ? marked
         : null;
     }
     isRead ||= steps.some((step) => readsSlot(step, slot));
   }
-  return null;
+  return 'before';
 }
 
 function makes(step: Step, slot: number): boolean {

@@ -28,7 +28,6 @@ import type { Backend } from '../backend.js';
 import { CompiledFunction } from '../compiled-function.js';
 import type { AnyFunction } from '../trace-options.js';
 import type { Cursor } from '../cursor/cursor.js';
-import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import { identifierOf, isOfTracked } from '../guards/sources.js';
 import { NOWHERE, walk } from '../guards/walk.js';
@@ -128,7 +127,7 @@ function captureOnce(
         exported: built.exported,
         module: built.exported.graphModule,
         placeholders: built.tensors.map((tensor) => numbered.indexOf(tensor)),
-        numbers: numbersOf(cursor.recorder!),
+        numbers: numbersOf(cursor),
       };
     },
   });
@@ -137,10 +136,10 @@ function captureOnce(
 }
 
 /** Sizes at which the function may branch: integers in its arguments and in objects that it used. */
-function numbersOf({ options, owners }: Recorder): number[] {
+function numbersOf({ host, owners }: Cursor): number[] {
   const found: unknown[] = [];
   const primitive = (value: unknown): void => void found.push(value);
-  for (const value of [...options.sources.roots.map((root) => root.value), ...owners])
+  for (const value of [...host.roots().map((root) => root.value), ...owners])
     walk(value, NOWHERE, { primitive });
   return found.filter((n): n is number => Number.isInteger(n) && (n as number) > 1);
 }

@@ -1,8 +1,9 @@
 /**
- * @file `Frame`: the values of one call of a compiled function.
+ * @file `Frame`: the values of one segment in one call of a compiled function.
  *
- * Slots number the tensors of a trace; a frame says which tensor each slot is in this call. It is the `pending` of
- * its lazy tensors: reading one ends the graph, or computes what compiled code left out (left-out.ts).
+ * Slots number the tensors of a segment; a frame says which tensor each slot is in this call. It is the `pending` of
+ * its lazy tensors: reading one ends the graph, or computes what compiled code left out (left-out.ts). Behind a graph
+ * break the call goes on in another frame: a loop may come by the same steps again.
  *
  * A tensor carries the number of the frame that bound it last, and its slot there: a cache that saves a look-up for
  * every operand. Frames of nested and suspended calls may bind the same tensor; the frame that loses the cache
@@ -43,9 +44,15 @@ export class Frame implements PendingValue {
   readonly slots: (Tensor | undefined)[] = [];
   readonly scalars: number[] = [];
   readonly symbols: (number | undefined)[] = [];
-  /** Slots of results of the current segment that were not there at the sizes of its recording: items of longer lists. */
+  /** Slots of results that were not there at the sizes of the recording: items of longer lists. */
   readonly spares: Set<number> = new Set();
-  /** Computes everything recorded so far; set while the call is active. */
+  /** What was matched or recorded; the steps of a region that was jumped over are one entry. */
+  readonly path: (Step | readonly Step[])[] = [];
+  /** The segment, once it is about to run. */
+  segment: Segment | null = null;
+  /** Whether it ran as compiled code. */
+  isCompiled = false;
+  /** Computes everything recorded so far; set until the segment ends. */
   flush: ((reason: BreakReason) => void) | null = null;
   /** Grad mode as the trace has it: another one holds while code of others runs. */
   gradMode: boolean = gradMode.enabled;
@@ -53,29 +60,42 @@ export class Frame implements PendingValue {
   busy = false;
   /** Slots whose values the program read. */
   readonly reads: Set<number> = new Set();
+  /** Values from before the segment that it read. */
+  readonly earlierReads: Set<Tensor> = new Set();
   /** Slots whose gradients somebody watches. */
   readonly watched: Set<number> = new Set();
-  /** Tensors that exist, no views, that take gradients with their views once the current segment has run. */
+  /** Tensors that exist, no views, that take gradients with their views once the segment has run. */
   readonly gaining: Set<Tensor> = new Set();
-  /** Lazy tensors that are leaves made by the program. */
-  readonly leaves: Set<Tensor> = new Set();
-  /** Segments of this call that ran, compiled or not. */
-  readonly finished: Segment[] = [];
-  private readonly leftOut: LeftOut[] = [];
+  private leftOut: LeftOut | null = null;
   /** Slots of tensors whose cache entry another frame has. */
   private displaced: Map<Tensor, number> | null = null;
   /** Gradients that leaves have dropped although recorded operators may still read them. */
   private readonly dropped: Tensor[] = [];
 
   /** @param shapes the root of the function's tree of shape bindings */
-  constructor(public shapes: ShapeBinding) {}
+  /** @param leaves lazy tensors of the call that are leaves made by the program */
+  constructor(
+    public shapes: ShapeBinding,
+    readonly leaves: Set<Tensor> = new Set(),
+  ) {}
 
-  /** The call begins. */
+  /** The frame of what follows in the call; `shapes` as for the first one. */
+  next(shapes: ShapeBinding): Frame {
+    const next = new Frame(shapes, this.leaves);
+    next.gradMode = this.gradMode;
+    next.flush = this.flush;
+    next.busy = this.busy;
+    this.end();
+    next.begin();
+    return next;
+  }
+
+  /** The segment begins. */
   begin(): void {
     open.set(this.id, this);
   }
 
-  /** The call is over. */
+  /** The segment is over. */
   end(): void {
     open.delete(this.id);
     this.flush = null;
@@ -108,10 +128,16 @@ export class Frame implements PendingValue {
     this.slots[slot] = undefined;
   }
 
-  /** The slot of a tensor in this call; -1 if it has none. */
+  /** The slot of a tensor while the frame is open; -1 if it has none. */
   slotOf(tensor: Tensor): number {
     if (tensor.traceOwner === this.id) return tensor.traceSlot;
     return this.displaced?.get(tensor) ?? -1;
+  }
+
+  /** The same at any time: later frames have other slots for the same tensors. */
+  find(tensor: Tensor): number {
+    const slot = this.slotOf(tensor);
+    return slot >= 0 ? slot : this.slots.indexOf(tensor);
   }
 
   private displace(tensor: Tensor): void {
@@ -181,10 +207,9 @@ export class Frame implements PendingValue {
    * @param proven its code where the sizes are not its own
    */
   runSegment(segment: Segment, proven: SizedSegment | null = null): void {
-    const leftOut = segment.leavesOut ? new LeftOut(segment, this, proven === null) : null;
-    if (leftOut !== null) this.leftOut.push(leftOut);
+    if (segment.leavesOut) this.leftOut = new LeftOut(segment, this, proven === null);
     segment.run(this, proven);
-    leftOut?.noteRun();
+    this.leftOut?.noteRun();
     this.segmentRan();
   }
 
@@ -267,23 +292,19 @@ export class Frame implements PendingValue {
 
   /** Called when a lazy tensor's storage is read. @throws trace-escape */
   resolve(tensor: Tensor): void {
-    const cached = this.slotOf(tensor);
-    const slot = cached >= 0 ? cached : this.slots.indexOf(tensor);
-    // What an earlier segment left out is computed from its inputs; the current one goes on.
-    const ran = this.leftOut.find(({ segment }) => segment.produced.has(slot));
-    if (ran === undefined && this.flush !== null) {
+    const slot = this.find(tensor);
+    if (this.leftOut === null && this.flush !== null) {
       this.reads.add(slot);
       this.flush(VALUE_READ);
     }
     if (!tensor.isLazy) return;
-    const from = ran ?? this.leftOut.find(({ segment }) => segment.produced.has(slot));
-    if (from === undefined)
+    if (this.leftOut?.segment.produced.has(slot) !== true)
       throw new TesseraError(
         'trace-escape',
         'A tensor of a compiled function was never computed: the call that made it failed.',
         { hints: ['Call the function again.'] },
       );
-    from.compute(slot);
+    this.leftOut.compute(slot);
   }
 
   /** Code that is not recorded is about to read these. */
@@ -291,6 +312,7 @@ export class Frame implements PendingValue {
     for (const tensor of tensorsIn(values)) {
       const slot = this.slotOf(tensor);
       if (slot >= 0) this.reads.add(slot);
+      else this.earlierReads.add(tensor);
     }
   }
 }

@@ -16,7 +16,6 @@ import type { Recording } from '../compiled-function.js';
 import type { EntryGuards } from '../guards/entry-guards.js';
 import type { Place } from '../guards/guard.js';
 import type { Segment } from '../trace/segment.js';
-import type { TrieNode } from '../trace/step.js';
 import type { PureCursor } from './pure-cursor.js';
 import { refuseObjects, sideEffect } from './side-effect.js';
 
@@ -42,7 +41,6 @@ export class PureArtifact {
     readonly guards: EntryGuards,
     readonly segment: Segment,
     /** Where the steps of its trace begin. */
-    readonly start: TrieNode,
     private readonly readers: readonly InputReader[],
     readonly leaves: readonly ResultPart[],
     private readonly spec: TreeSpec,
@@ -54,8 +52,8 @@ export class PureArtifact {
 
   /** Remembers a finished call. @throws pure-side-effect */
   static make(cursor: PureCursor, call: Recording, result: unknown): PureArtifact {
-    const { frame, start } = cursor;
-    const template = frame.finished[0]!;
+    const { frame } = cursor;
+    const template = frame.segment!;
     const segment = frame.shapes.codes?.get(template)?.segment ?? template;
     if (givesNumbers(cursor))
       throw sideEffect(
@@ -78,7 +76,6 @@ export class PureArtifact {
     return new PureArtifact(
       call.guards,
       segment,
-      start,
       segment.inputs.map((input) => readerOf(cursor, call, input)),
       leaves.map((value): ResultPart => {
         if (!isTensor(value)) return { value };

@@ -11,7 +11,6 @@ import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import { type BreakReason, REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import { Cursor } from '../cursor/cursor.js';
 import type { Sources } from '../guards/sources.js';
-import type { TrieNode } from '../trace/step.js';
 import { withHiddenStateTraps } from './hidden-state.js';
 import { sideEffect } from './side-effect.js';
 import { withEffectTraps } from './traps.js';
@@ -28,8 +27,6 @@ interface PureCall {
 export class PureCursor extends Cursor {
   readonly copiesLiterals = true;
   override readonly isRemembered = true;
-  /** Where its steps begin. */
-  readonly start: TrieNode = this.at;
 
   constructor(
     readonly call: PureCall,

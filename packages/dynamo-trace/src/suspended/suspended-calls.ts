@@ -64,7 +64,11 @@ export function resumeGradMode(call: Cursor): void {
 
 function callOfTensors(values: readonly unknown[]): Cursor | undefined {
   const tensors = values.flat(Infinity).filter(isTensor);
-  return [...calls].find(({ frame }) => tensors.some((tensor) => frame.slotOf(tensor) >= 0));
+  return [...calls].find(({ frame, earlier }) =>
+    tensors.some(
+      (tensor) => frame.slotOf(tensor) >= 0 || earlier.some((before) => before.find(tensor) >= 0),
+    ),
+  );
 }
 
 /** For tests: finds suspended calls by tensors, as in browsers, or by the host's context. */

@@ -14,17 +14,13 @@ import { type SymPattern, matchSymbol } from './int-pattern.js';
 export type Pattern =
   SlotPattern | ExternalPattern | ConstPattern | ListPattern | ScalarPattern | SymPattern;
 
-/** A value of this trace: the same object. */
+/** A value of this segment: the same object. */
 export interface SlotPattern {
   readonly code: 0;
   readonly slot: number;
-  /** What it must look like, at its first use behind a graph break: code in between may have changed its layout. */
-  readonly guard: TensorGuard | null;
-  /** Whether what was recorded before gives it gradients, at such a use. */
-  readonly gains: boolean;
 }
 
-/** A tensor from outside, seen for the first time; any tensor that passes the guard. */
+/** A tensor from before the segment, seen for the first time; any tensor that passes the guard. */
 export interface ExternalPattern {
   readonly code: 1;
   readonly slot: number;
@@ -60,13 +56,7 @@ export interface ScalarPattern {
 export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): boolean {
   switch (pattern.code) {
     case 0:
-      return (
-        frame.slots[pattern.slot] === arg &&
-        arg !== undefined &&
-        (pattern.guard === null ||
-          (frame.givesGradients(arg as Tensor) === pattern.gains &&
-            pattern.guard.check(arg as Tensor, frame)))
-      );
+      return frame.slots[pattern.slot] === arg && arg !== undefined;
     case 1:
       return (
         (passedBefore(pattern.guard, arg) || (isTensor(arg) && pattern.guard.check(arg, frame))) &&
@@ -133,7 +123,7 @@ export function matchAll(
     if (code === 2) {
       const { value } = pattern;
       if (value === arg ? value !== 0 || Object.is(value, arg) : sameConstant(value, arg)) continue;
-    } else if (code === 0 && pattern.guard === null) {
+    } else if (code === 0) {
       if (slots[pattern.slot] === arg && arg !== undefined) continue;
     } else if (matchPattern(pattern, arg, frame)) continue;
     unbindPatterns(patterns, i, frame);
@@ -190,9 +180,8 @@ export function instantiate(pattern: Pattern, frame: Frame): unknown {
 /** The integers of a pattern that vary. */
 export function integersOf(pattern: Pattern): readonly SymPattern[] {
   switch (pattern.code) {
-    case 0:
     case 1:
-      return [...(pattern.guard?.sizes ?? []), ...(pattern.guard?.strides ?? [])].filter(
+      return [...pattern.guard.sizes, ...pattern.guard.strides].filter(
         (int) => typeof int !== 'number',
       );
     case 3:

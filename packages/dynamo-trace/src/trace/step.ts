@@ -2,7 +2,7 @@
  * @file Steps of a trace, and the trie that the traces of one function form.
  *
  * A `TrieNode` holds the steps that may come next: one, unless traces of the function diverge there. Slots number
- * the tensors of a path, inputs from outside and results of operators; scalars number its run-time scalars. Steps
+ * the tensors of a segment, inputs from outside and results of operators; scalars number its run-time scalars. Steps
  * are data: what is done with each kind is in `events/`.
  */
 import type { TreeSpec } from '@tessera/shared';
@@ -18,16 +18,9 @@ import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { StepRule } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
+import type { EntryPoint } from './entry-point.js';
 import type { Segment } from './segment.js';
 import { type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
-
-/** How many slots and run-time scalars the traces of a function use; each new one takes the next number. */
-export interface Numbering {
-  slots: number;
-  scalars: number;
-  /** Sources of inputs by slot: steps that are rebuilt later do not see them again, and graphs are told apart by names. */
-  readonly sources: Map<number, string>;
-}
 
 /** The steps that may come next, the latest first. */
 export interface TrieNode {
@@ -135,7 +128,7 @@ export interface BreakStep {
   readonly kind: 'break';
   readonly segment: Segment;
   readonly reason: BreakReason;
-  readonly next: TrieNode;
+  readonly next: EntryPoint;
 }
 
 /** The function returned. */
