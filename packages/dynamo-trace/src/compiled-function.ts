@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { userFrame } from '@tessera/graph';
+import { callPath } from '@tessera/graph';
 import { counters, log, now } from '@tessera/shared';
 import { type DType, defaultDType } from '@tessera/tensor';
 import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
@@ -185,7 +185,7 @@ export class CompiledFunction {
         if (fullgraph) refuseBreak(reason, this.name);
         if (isNew) recording().breaks.push(reportBreak(reason, this.name));
       },
-      entryAfter: (reason, enabled) => entries.after(reason, userFrame() ?? '', enabled),
+      entryAfter: (reason, enabled) => entries.after(reason, callPath('runEagerly'), enabled),
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
       rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };

@@ -1,7 +1,7 @@
 /**
  * @file A cursor over a trie of its own, without a compiled function around it: for tests of the parts.
  */
-import { userFrame } from '@tessera/graph';
+import { callPath } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../src/index.js';
@@ -67,7 +67,7 @@ export class Tracing {
         return Object.assign(this.recorder(cursor), { alignment });
       },
       onBreak: () => undefined,
-      entryAfter: (reason, gradMode) => this.entries.after(reason, userFrame() ?? '', gradMode),
+      entryAfter: (reason, gradMode) => this.entries.after(reason, callPath('runEagerly'), gradMode),
       onDecline: () => undefined,
       rebuild: (cursor) => this.recorder(cursor),
     };

@@ -31,9 +31,9 @@ export class EntryPoints {
   readonly start: EntryPoint = new EntryPoint();
   private readonly behind = new Map<string, EntryPoint>();
 
-  /** What follows a break at a place of the program, in a grad mode. */
-  after({ code }: BreakReason, location: string, gradMode: boolean): EntryPoint {
-    const key = `${code} ${gradMode} ${location}`;
+  /** What follows a break at a place of the program (`callPath`), in a grad mode. */
+  after({ code }: BreakReason, place: string, gradMode: boolean): EntryPoint {
+    const key = `${code} ${gradMode} ${place}`;
     let point = this.behind.get(key);
     if (point === undefined) this.behind.set(key, (point = new EntryPoint()));
     return point;

@@ -19,7 +19,7 @@ const UNIFORM: ReadonlySet<string> = new Set(
   diag_embed meshgrid flip rot90 fliplr flipud
   pixel_shuffle zeros ones full zeros_like ones_like new_zeros new_ones new_empty_strided arange linspace eye
   tril triu reflection_pad1d_backward reflection_pad2d_backward
-  sum mean amax amin max min all any argmax argmin logsumexp softmax log_softmax _softmax _log_softmax
+  sum mean prod amax amin max min all any argmax argmin logsumexp softmax log_softmax _softmax _log_softmax
   _softmax_backward_data _log_softmax_backward_data linalg_vector_norm
   cumsum sort argsort median
   layer_norm native_layer_norm native_layer_norm_backward rms_norm

@@ -21,6 +21,7 @@ const MOST_STACKS = 4096;
 interface CallSite {
   getScriptNameOrSourceURL?(): string | null;
   getPosition?(): number;
+  getFunctionName?(): string | null;
 }
 
 type StackFormatter = (error: Error, sites: readonly CallSite[]) => unknown;
@@ -49,6 +50,21 @@ export function userFrame(): string | undefined {
   if (known.size >= MOST_STACKS) known.clear();
   known.set(positions, frame);
   return frame;
+}
+
+/**
+ * Where the program is, as one key: the frames between here and the innermost call of `until`, a method, or all if the
+ * engine does not name it.
+ */
+export function callPath(until: string): string {
+  let path = '';
+  const isEnd = (name: string | null | undefined): boolean => name?.endsWith(until) === true;
+  const text = stackText((_, sites) => {
+    const end = sites.findIndex((site) => isEnd(site.getFunctionName?.()));
+    path = positionsOf(end < 0 ? sites : sites.slice(0, end)) ?? '';
+    return '';
+  });
+  return path === '' ? text.split(until)[0]! : path;
 }
 
 /** The stack as `formatter` writes it, or as the host does. */

@@ -13,8 +13,8 @@ import { type Size, sizeMod } from './size.js';
 
 /** Degree up to which polynomials are determined: batches of tables of scores are b * n * n. */
 const DEGREE = 3;
-/** Products that polynomials may have, which is how many samples determine them: those of three sizes. */
-const MOST_TERMS = 20;
+/** Products that polynomials may have, which is how many samples determine them: those of four sizes. */
+const MOST_TERMS = 35;
 /** Samples after which no more are looked at: sizes that vary in so many ways are never determined. */
 const MOST_SAMPLES = 64;
 /** Sizes of which products of differences are exact are below it. */
