@@ -7,7 +7,7 @@
  * nothing is extrapolated, and the rebuilt graph is compiled for these sizes. The function is not traced again: its
  * steps are. Sizes that come too seldom to be worth code are declined: such a call runs eagerly.
  */
-import { log } from '@tessera/shared';
+import { log, now } from '@tessera/shared';
 import { traceConfig } from '../config.js';
 import { type KnownPlace, type Made, type SoFar, behindStep } from '../dynamic/known-place.js';
 import { type Arguments, mayDiffer, remaindersOf } from '../dynamic/step-rule.js';
@@ -54,10 +54,11 @@ export class Specializer {
   }
 
   /** Whether a matched step has sizes that are not worth code. */
-  declines(step: OpStep | BackwardStep): boolean {
+  declines(step: OpStep, args: Arguments): boolean {
     const { shapes } = this.frame;
     const { bindings } = this.table;
-    if (bindings.sharesCode || this.recorder !== null || shapes.made?.has(step) === true)
+    if (this.recorder !== null || shapes.made?.has(step) === true) return false;
+    if (bindings.sharesCode && (!this.cursor.entry.isCostly || this.known(step, args) !== null))
       return false;
     if (bindings.admits(shapes, traceConfig.sizeLimit)) return false;
     this.cursor.host.onDecline();
@@ -168,7 +169,12 @@ export class Specializer {
       (shapes.codes ??= new Map<Segment, SizedCode>()).set(template, code);
     }
     table.bindings.touch(shapes, traceConfig.sizeLimit);
-    frame.runSegment(code.segment, code.proven);
+    const { segment, proven } = code;
+    const start = segment.runs === 0 ? now() : 0;
+    frame.runSegment(segment, proven);
+    if (segment.runs !== 1 || proven !== null) return;
+    const { compileMs } = segment;
+    this.cursor.entry.noteGraph(compileMs, now() - start - compileMs);
   }
 
   /** Whether code for these sizes may run. */

@@ -1,8 +1,8 @@
 /**
  * @file `DynamicShapes`: decides, while a call is captured, which sizes and integers are symbols.
  *
- * A dim is symbolic when it was declared so (`dynamic: true`, `markDynamic`), or when it differs from an
- * older call that the capture runs along. With `dynamic: true`, dims with equal values share a symbol (duck
+ * A dim is symbolic when it was declared so (`dynamic: true`, `markDynamic`), when it depends on values (how many
+ * elements a mask selects), or when it differs from an older call that the capture runs along. With `dynamic: true`, dims with equal values share a symbol (duck
  * sizing); a dim of an argument that was found to vary, or declared to, has its own, as in PyTorch. Integer arguments that differ from the older call become expressions of the symbols,
  * or symbols of their own (a loop counter).
  */
@@ -12,7 +12,7 @@ import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import type { Frame } from '../frame/frame.js';
 import type { TraceOptions } from '../trace-options.js';
-import { dimMark } from './dynamic-marks.js';
+import { dimMark, isCount } from './dynamic-marks.js';
 import {
   ANY_RANGE,
   SIZE_RANGE,
@@ -101,7 +101,7 @@ export class DynamicShapes {
     if (declared !== undefined) return this.symbolFor(size, seen, source, declared, alone);
     if (this.option === false || size < 2) return size;
     const changed = [...seen.values()].some((other) => other !== size);
-    if (!changed && !(this.option === true && isArgument)) return size;
+    if (!changed && !(this.option === true && isArgument) && !isCount(tensor, dim)) return size;
     return this.symbolFor(size, seen, source, SIZE_RANGE, alone);
   }
 

@@ -6,6 +6,7 @@
  */
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
+import { noteCounts } from '../dynamic/dynamic-marks.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
@@ -41,6 +42,7 @@ export const BREAK: EventKind<BreakCall, void> = {
     if (region !== null) region.broken = true;
     const segment = finishSegment(cursor, recorder);
     frame.runByOperator(segment);
+    noteCountsBehind(recorder);
     const next = host.entryAfter(reason, frame.gradMode);
     cursor.append({ kind: 'break', segment, reason, next });
     cursor.beginSegment(next);
@@ -50,6 +52,20 @@ export const BREAK: EventKind<BreakCall, void> = {
 
   describe: ({ reason }) => ({ text: `${reason.text} where the recorded call did not` }),
 };
+
+/** Sizes that may follow symbols are symbols behind the break, too. */
+function noteCountsBehind({ varying, frame }: Recorder): void {
+  const { point, parent } = frame.shapes;
+  if (parent === null) return;
+  const values = point.filter((_, i) => i % 2 > 0);
+  for (const slot of varying) {
+    const tensor = frame.slots[slot]!;
+    noteCounts(
+      tensor,
+      tensor.sizes.flatMap((size, dim) => (values.includes(size) ? [dim] : [])),
+    );
+  }
+}
 
 /** What was recorded since the last break. */
 export function finishSegment(

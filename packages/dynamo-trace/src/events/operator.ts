@@ -16,11 +16,12 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
-import { opBreak } from '../breaks/op-break.js';
+import { givesCounts, opBreak } from '../breaks/op-break.js';
 import { prepareArguments } from '../cursor/arguments.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
+import { noteCounts } from '../dynamic/dynamic-marks.js';
 import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
@@ -110,7 +111,13 @@ export function breakBefore(
 
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
 export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
-  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
+  const result = withPreDispatchMode(null, () =>
+    dispatchBelowPreDispatch(outsideGraphOp(op), args),
+  );
+  // The classes of a one_hot are its last dim.
+  if (givesCounts(op, args) && op.schema.name !== 'one_hot')
+    for (const made of [result].flat()) if (isTensor(made)) noteCounts(made, [0]);
+  return result;
 }
 
 /** Whether the arguments of an operator are those of a step; binds them if so. */
@@ -150,7 +157,7 @@ export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unkn
     return result;
   }
   // Sizes are symbols that reach it: the results are those of the present sizes.
-  if (specializer.declines(step)) {
+  if (specializer.declines(step, args)) {
     cursor.pass();
     return OPERATOR.run({ op: step.op, args });
   }

@@ -16,6 +16,9 @@ export interface Numbering {
   readonly sources: Map<number, string>;
 }
 
+/** Graphs for sizes that are made whatever they cost: samples of them may make others needless. */
+const ENOUGH = 64;
+
 /** See the file header. */
 export class EntryPoint implements TrieNode {
   readonly steps: TrieNode['steps'] = [];
@@ -24,6 +27,21 @@ export class EntryPoint implements TrieNode {
   recordings = 0;
   /** Calls that recorded some. */
   recordedCalls = 0;
+  private graphs = 0;
+  private makingMs = 0;
+  private runningMs = 0;
+
+  /** Code for further sizes was made of a graph, and ran. */
+  noteGraph(makingMs: number, runningMs: number): void {
+    this.graphs++;
+    this.makingMs += makingMs;
+    this.runningMs += runningMs;
+  }
+
+  /** Whether further sizes are not worth a graph: as many samples as are looked at told nothing, and making code takes longer than running it. */
+  get isCostly(): boolean {
+    return this.graphs >= ENOUGH && this.makingMs > this.runningMs;
+  }
 }
 
 /** The entry points of the calls that begin in one global state. */
