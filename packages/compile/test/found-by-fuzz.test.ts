@@ -111,7 +111,7 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
     expect(said.filter((text) => /^perf: .*runs op by op/.test(text))).not.toHaveLength(0);
   });
 
-  it('tells once that per-sample gradients that nobody detached are not compiled, and what to do', () => {
+  it('compiles per-sample gradients that nobody detached', () => {
     const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const step = (detach: boolean) => {
       const weight = tensor([[1, 2]]).requiresGrad_();
@@ -134,14 +134,35 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       ]);
       const [plain, detached] = [step(false), step(true)];
       for (let i = 0; i < 3; i++) expect(plain(x).toArray()).toEqual(detached(x).toArray());
+      expect(warnings).not.toHaveBeenCalled();
+      for (const fn of [plain, detached]) expect(explain(fn)(x).uncompiled).toEqual([]);
+    } finally {
+      warnings.mockRestore();
+    }
+  });
+
+  it('tells once that a graph is not compiled, and what to do', () => {
+    const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    try {
+      const fn = compile(
+        function shared(a: Tensor, b: Tensor) {
+          return b.copy_(a.mul(2));
+        },
+        { backend },
+      );
+      const call = (run: typeof fn): unknown => {
+        const b = tensor([1, 2, 3]).requiresGrad_().mul(1).flip(0);
+        return run(b, b.view([3])).toArray();
+      };
+      for (let i = 0; i < 3; i++) expect(call(fn)).toEqual([6, 4, 2]);
       expect(warnings).toHaveBeenCalledTimes(1);
       expect(warnings.mock.lastCall![0]).toMatch(
-        /a graph of clipped runs operator by operator \(inplace-version\): .*inplace operation.*\n→ .*detach\(\)/,
+        /a graph of shared runs operator by operator \(aot-unsupported\): .*\n→ .*detach\(\)/,
       );
-      const [told, silent] = [plain, detached].map((fn) => explain(fn)(x));
-      expect(told!.uncompiled.map(({ code }) => code)).toEqual(['inplace-version']);
-      expect(told!.toString()).toContain('A graph runs operator by operator: ');
-      expect(silent!.uncompiled).toEqual([]);
+      const b = tensor([1, 2, 3]).requiresGrad_().mul(1).flip(0);
+      const told = explain(fn)(b, b.view([3]));
+      expect(told.uncompiled.map(({ code }) => code)).toEqual(['aot-unsupported']);
+      expect(told.toString()).toContain('A graph runs operator by operator: ');
     } finally {
       warnings.mockRestore();
     }

@@ -139,6 +139,8 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       y.mean(1),
       x.amax(0),
       y.amin(1),
+      x.prod(),
+      y.prod(1),
       x.max(),
       x.min(),
       y.argmax(1),

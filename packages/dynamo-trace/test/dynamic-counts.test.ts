@@ -152,7 +152,7 @@ const SEQUENCES: readonly Sequence[] = [
     ],
     ours: [
       [1, 2, 2],
-      [1, 2, 2],
+      [1, 1, 1],
     ],
   },
   {

@@ -14,12 +14,13 @@ import {
   TraceRecorder,
   eliminateDeadCode,
 } from '@tessera/graph';
-import { type Steps, TesseraError, atOnce, inScope } from '@tessera/shared';
+import { type Steps, TesseraError, atOnce, inScope, isTesseraError } from '@tessera/shared';
 import {
   type GradNode,
   type Storage,
   type Tensor,
   isTensor,
+  onesLike,
   setGradEnabled,
   withDispatchMode,
 } from '@tessera/tensor';
@@ -62,8 +63,15 @@ export type ValueGrad =
   | { readonly kind: 'none' }
   /** It has a gradient: tangent number `index`. */
   | { readonly kind: 'tangent'; readonly index: number }
-  /** It requires grad, but a `backward()` of the program used up its graph, which led to the inputs at these positions. */
-  | { readonly kind: 'consumed'; readonly positions: readonly number[] }
+  /**
+   * It requires grad, but its graph, which led to the inputs at these positions, cannot run any more: the program modified
+   * what it had saved, as this text says, or, without one, used it up by a `backward()`.
+   */
+  | {
+      readonly kind: 'consumed';
+      readonly positions: readonly number[];
+      readonly modified: string | null;
+    }
   /** It requires grad, but of leaves only that the program made and nobody else has. */
   | { readonly kind: 'unseen' };
 
@@ -165,7 +173,7 @@ class JointTracer {
       leaves.map((leaf) => leaf.entry),
     );
     yield;
-    const grads = this.backward(leaves);
+    const grads = this.backward();
     yield;
     const updated = updates
       .map(({ position }) => primals.byPosition[position].value)
@@ -197,13 +205,29 @@ class JointTracer {
 
   private gradOf(value: Tensor): ValueGrad {
     if (!requiresGrad(value)) return { kind: 'none' };
-    if (isUsedUp(value)) {
+    const isSpent = isUsedUp(value);
+    if (!isSpent && !leadsToSome(value, this.entries)) return { kind: 'unseen' };
+    const modified = isSpent ? null : this.modifiedBehind(value);
+    if (isSpent || modified !== null) {
       const behind = nodesBehind([value]);
       const reached = this.leaves.filter(({ entry }) => behind.has(entry));
-      return { kind: 'consumed', positions: reached.map(({ position }) => position) };
+      return { kind: 'consumed', positions: reached.map(({ position }) => position), modified };
     }
-    if (!leadsToSome(value, this.entries)) return { kind: 'unseen' };
     return { kind: 'tangent', index: this.addTangent(value) };
+  }
+
+  /** The error of a later backward from a value, if it would read what the program has modified since; what is tried here is dead code. */
+  private modifiedBehind(value: Tensor): string | null {
+    const mayBe = [...nodesBehind([value])].some((node) =>
+      node.savedStorages().some(({ version }) => version > 0),
+    );
+    if (!mayBe) return null;
+    try {
+      this.runBackward([value], [onesLike(value)]);
+    } catch (error) {
+      if (isTesseraError(error, 'inplace-version')) return error.message.split('\n')[0]!;
+    }
+    return null;
   }
 
   private addTangent(root: Tensor): number {
@@ -243,20 +267,23 @@ class JointTracer {
     );
   }
 
-  private backward(leaves: readonly Leaf[]): (Tensor | null)[] {
+  private backward(): (Tensor | null)[] {
     if (this.roots.length === 0) return [];
     try {
-      const grads = runBackward(this.roots, this.tangents, {
-        retainGraph: true,
-        createGraph: false,
-        inputs: leaves.map((primal) => primal.leaf),
-        accumulate: false,
-        allowUnused: true,
-      });
-      return grads.map((grad) => (isTensor(grad) ? grad : null));
+      return this.runBackward(this.roots, this.tangents);
     } catch (error) {
       throw asRefusal(error);
     }
+  }
+
+  private runBackward(roots: readonly Tensor[], tangents: readonly Tensor[]): (Tensor | null)[] {
+    return runBackward(roots, tangents, {
+      retainGraph: true,
+      createGraph: false,
+      inputs: this.leaves.map((primal) => primal.leaf),
+      accumulate: false,
+      allowUnused: true,
+    });
   }
 }
 

@@ -25,15 +25,27 @@ export function compiledDoubleBackward(
 const NO_GRADIENT = { sizes: [], dtype: 'float32', device: 'cpu' } as const;
 
 /**
- * History of a result whose graph a `backward()` inside the compiled program used up. `grad()` with respect to what
- * that graph led to runs into it; what it did not lead to is as unused as in eager mode.
+ * History of a result whose graph cannot run any more: a `backward()` inside the compiled program used it up, or the
+ * program modified what it had saved (an optimizer its parameters). `grad()` with respect to what that graph led to runs
+ * into it; what it did not lead to is as unused as in eager mode.
  */
 export class ConsumedBackward extends GradNode {
-  constructor(value: Tensor, edges: readonly (Edge | null)[]) {
-    super('ConsumedBackward', edges, [metaOf(value)]);
+  constructor(
+    value: Tensor,
+    edges: readonly (Edge | null)[],
+    private readonly modified: string | null,
+  ) {
+    super('CompiledFunctionBackward', edges, [metaOf(value)]);
   }
 
   override apply(): never {
+    if (this.modified !== null)
+      throw new TesseraError('inplace-version', this.modified, {
+        hints: [
+          'Call backward() before the values are modified, or return detach() of the result.',
+          'Use the out-of-place op, or clone() the tensor first.',
+        ],
+      });
     throw new TesseraError(
       'backward-twice',
       'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',

@@ -117,7 +117,7 @@ function wrapper(
         const node =
           grad.kind === 'unseen'
             ? new UnseenLeaves(value)
-            : new ConsumedBackward(value, edgesOf(grad.positions, inputs));
+            : new ConsumedBackward(value, edgesOf(grad.positions, inputs), grad.modified);
         setHistory(value, node, 0);
       });
       for (const layout of plan.layouts) layOut(inputs[layout.position]!, layout);

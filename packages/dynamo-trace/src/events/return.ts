@@ -7,6 +7,7 @@ import { OpOverload, type Tensor } from '@tessera/tensor';
 import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
+import type { SizedCode } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
@@ -107,7 +108,16 @@ function seal(cursor: Cursor, result: unknown): void {
         });
     segment.addOutputs([...slots, ...kept, ...segment.basesOf(frame.watched)]);
   }
-  for (const { segment } of cursor.recorded) segment!.sealed = true;
+  for (const { segment, shapes } of cursor.recorded) {
+    segment!.sealed = true;
+    // It serves the sizes of its recording itself, unless other calls may share memory at other offsets.
+    if (shapes.parent !== null && segment!.sharing === null)
+      (shapes.codes ??= new Map<Segment, SizedCode>()).set(segment!, {
+        segment: segment!,
+        proven: null,
+        outputs: segment!.outputs,
+      });
+  }
 }
 
 /** Values that outlive the call or are read by a later segment. */
