@@ -22,7 +22,7 @@ export const traceConfig: {
   ),
   recompileLimit: option(
     8,
-    'Traces kept of what follows a graph break, or the beginning of a compiled function; after that it runs eagerly, with a warning.',
+    'Calls that may record what follows a graph break, or the beginning of a compiled function; after that it runs eagerly, with a warning.',
     integerIn(1),
   ),
   sizeLimit: option(

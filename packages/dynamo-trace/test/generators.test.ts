@@ -85,6 +85,25 @@ describe('functions that always throw', () => {
   });
 });
 
+describe('a generator that is abandoned', () => {
+  it('leaves segments that the next call completes', () => {
+    const { call, graphs } = compileEager(function* (t: Tensor): Generator<Tensor, void> {
+      yield t.mul(2).add(1);
+      yield t.mul(3).add(1);
+    });
+    const abandoned = call(x);
+    expect((abandoned.next().value as Tensor).toArray()).toEqual(x.mul(2).add(1).toArray());
+    expect(graphs.length).toBe(0);
+    for (let i = 0; i < 3; i++)
+      expect([...call(x)].map((t) => t.toArray())).toEqual([
+        x.mul(2).add(1).toArray(),
+        x.mul(3).add(1).toArray(),
+      ]);
+    expect(graphs.length).toBe(2);
+    abandoned.return();
+  });
+});
+
 describe('async generators', () => {
   it('are traced from yield to yield, across their waits', async () => {
     const { call, graphs, function: compiled } = compileEager(doubling);

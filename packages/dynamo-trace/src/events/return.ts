@@ -20,7 +20,8 @@ export const RETURN: EventKind<unknown, boolean> = {
     for (const step of cursor.at.steps) {
       if (step.kind !== 'return' || !fitsCall(cursor, step.segment)) continue;
       cursor.frame.segment = step.segment;
-      if (cursor.recorded.length > 0) seal(cursor, result);
+      // Some were recorded in this call, or in one that has not ended, or never will.
+      if (framesOf(cursor).some(({ segment }) => !segment!.sealed)) seal(cursor, result);
       runCompiled(cursor, step.segment);
       compileRecorded(cursor);
       return true;
@@ -83,6 +84,11 @@ export function abortCall(cursor: Cursor, error: unknown): void {
   if (recorded.length > 0) seal(cursor, error);
 }
 
+/** Those of the segments that have run, or are about to. */
+function framesOf({ earlier, frame }: Cursor): Frame[] {
+  return [...earlier, frame].filter(({ segment }) => segment !== null);
+}
+
 /** Takes back gradients that a `backward()` which was only recorded gave to tensors from outside: they have no values. */
 export function dropGradients({ externals, frame }: Recorder): void {
   for (const [{ autograd }] of externals) {
@@ -91,9 +97,9 @@ export function dropGradients({ externals, frame }: Recorder): void {
   }
 }
 
-/** Gives the segments of a call, of which some were recorded, their outputs. */
+/** Gives the segments of a call, of which some have none yet, their outputs. */
 function seal(cursor: Cursor, result: unknown): void {
-  const frames = [...cursor.earlier, cursor.frame].filter(({ segment }) => segment !== null);
+  const frames = framesOf(cursor);
   const needed = neededTensors(cursor, frames, result);
   for (const frame of frames) {
     const segment = frame.segment!;
@@ -108,8 +114,8 @@ function seal(cursor: Cursor, result: unknown): void {
         });
     segment.addOutputs([...slots, ...kept, ...segment.basesOf(frame.watched)]);
   }
+  for (const { segment } of frames) segment!.sealed = true;
   for (const { segment, shapes } of cursor.recorded) {
-    segment!.sealed = true;
     // It serves the sizes of its recording itself, unless other calls may share memory at other offsets.
     if (shapes.parent !== null && segment!.sharing === null)
       (shapes.codes ??= new Map<Segment, SizedCode>()).set(segment!, {
