@@ -17,7 +17,7 @@ import type { RecordedBreak } from './breaks/report-break.js';
 import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { abortCall, dropGradients } from './events/return.js';
+import { abortCall, dropGradients, seal } from './events/return.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
@@ -121,8 +121,7 @@ export class CompiledFunction {
   private entryPoints(): EntryPoints {
     const dtype = defaultDType();
     let pair = this.starts.get(dtype);
-    if (pair === undefined)
-      this.starts.set(dtype, (pair = [new EntryPoints(), new EntryPoints()]));
+    if (pair === undefined) this.starts.set(dtype, (pair = [new EntryPoints(), new EntryPoints()]));
     return pair[gradMode.enabled ? 1 : 0];
   }
 
@@ -163,16 +162,15 @@ export class CompiledFunction {
       name: this.name,
       table: this.table,
       roots: () => recording().roots,
-      begin: (cursor) => {
-        recording().recordedAt.push(cursor.entry);
-        return this.rebuild(cursor, recording().sources, this.recordings++);
-      },
-      diverge: (cursor, describe) => {
-        check?.diverged(describe);
-        const reason = this.noteReason(
-          whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
-        );
-        if (!this.mayRecord(cursor.entry, reason)) return null;
+      record: (cursor, describe) => {
+        let reason: string | null = null;
+        if (describe !== null) {
+          check?.diverged(describe);
+          reason = this.noteReason(
+            whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
+          );
+          if (!this.mayRecord(cursor.entry, reason)) return null;
+        }
         const of = recording();
         of.recordedAt.push(cursor.entry);
         of.reason ??= reason;
@@ -181,7 +179,7 @@ export class CompiledFunction {
         next.alignment = new Alignment(cursor.at, this.options.dynamic);
         return next;
       },
-      onBreak: (_cursor, reason, isNew) => {
+      onBreak: (reason, isNew) => {
         if (fullgraph) refuseBreak(reason, this.name);
         if (isNew) recording().breaks.push(reportBreak(reason, this.name));
       },
@@ -222,10 +220,7 @@ export class CompiledFunction {
    * none run eagerly. As in PyTorch, what follows a break has a limit of its own: a loop that ends by a value ends at
    * as many places as it has passes.
    */
-  private mayRecord(
-    { recordedCalls, recordings }: EntryPoint,
-    reason: string,
-  ): boolean {
+  private mayRecord({ recordedCalls, recordings }: EntryPoint, reason: string): boolean {
     const { recompileLimit, accumulatedRecompileLimit } = traceConfig;
     const isBelow = recordedCalls < recompileLimit;
     const most = Math.max(recompileLimit, accumulatedRecompileLimit);
@@ -244,7 +239,11 @@ export class CompiledFunction {
   ): unknown {
     if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
-    if (cursor.recorded.length > 0) this.complete(cursor, recording(), returned);
+    if (cursor.recorded.length > 0) {
+      // Where the rest ran eagerly, nothing has told yet what they must return.
+      if (cursor.passing) seal(cursor, result);
+      this.complete(cursor, recording(), returned);
+    }
     if (cursor instanceof PureCursor && !cursor.passing) {
       this.options.onCapture?.(cursor, cursor.frame.segment!, result);
       this.artifacts.unshift(PureArtifact.make(cursor, recording(), result));

@@ -31,7 +31,11 @@ describe('a cursor', () => {
       'break',
       'return',
     ]);
-    expect(kinds(stepsOf(second.cursor))).toEqual(['aten.mul.Tensor', 'aten.relu.default', 'break']);
+    expect(kinds(stepsOf(second.cursor))).toEqual([
+      'aten.mul.Tensor',
+      'aten.relu.default',
+      'break',
+    ]);
     expect([tracing.compiled, tracing.reasons]).toEqual([1, []]);
   });
 
@@ -73,7 +77,12 @@ describe('a cursor', () => {
       return add(y, 1);
     };
     const { cursor } = tracing.run(body);
-    expect(kinds(stepsOf(cursor))).toEqual(['aten.mul.Tensor', 'break', 'aten.add.Tensor', 'return']);
+    expect(kinds(stepsOf(cursor))).toEqual([
+      'aten.mul.Tensor',
+      'break',
+      'aten.add.Tensor',
+      'return',
+    ]);
     expect(kinds(cursor.matched)).toEqual(['aten.add.Tensor', 'return']);
     const replay = tracing.run(body).cursor;
     expect([...replay.earlier, replay.frame].map((frame) => frame.isCompiled)).toEqual([

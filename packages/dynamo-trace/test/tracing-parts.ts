@@ -59,15 +59,16 @@ export class Tracing {
       name: 'f',
       table: this.table,
       roots: () => [],
-      begin: (cursor) => this.recorder(cursor),
-      diverge: (cursor, describe) => {
+      record: (cursor, describe) => {
+        if (describe === null) return this.recorder(cursor);
         this.reasons.push(describe().text);
         if (!this.mayRecord) return null;
         const alignment = new Alignment(cursor.at, this.dynamic);
         return Object.assign(this.recorder(cursor), { alignment });
       },
       onBreak: () => undefined,
-      entryAfter: (reason, gradMode) => this.entries.after(reason, callPath('runEagerly'), gradMode),
+      entryAfter: (reason, gradMode) =>
+        this.entries.after(reason, callPath('runEagerly'), gradMode),
       onDecline: () => undefined,
       rebuild: (cursor) => this.recorder(cursor),
     };

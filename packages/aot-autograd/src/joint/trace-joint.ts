@@ -208,20 +208,16 @@ class JointTracer {
     const isSpent = isUsedUp(value);
     if (!isSpent && !leadsToSome(value, this.entries)) return { kind: 'unseen' };
     const modified = isSpent ? null : this.modifiedBehind(value);
-    if (isSpent || modified !== null) {
-      const behind = nodesBehind([value]);
-      const reached = this.leaves.filter(({ entry }) => behind.has(entry));
-      return { kind: 'consumed', positions: reached.map(({ position }) => position), modified };
-    }
-    return { kind: 'tangent', index: this.addTangent(value) };
+    if (!isSpent && modified === null) return { kind: 'tangent', index: this.addTangent(value) };
+    const behind = nodesBehind([value]);
+    const reached = this.leaves.filter(({ entry }) => behind.has(entry));
+    return { kind: 'consumed', positions: reached.map(({ position }) => position), modified };
   }
 
   /** The error of a later backward from a value, if it would read what the program has modified since; what is tried here is dead code. */
   private modifiedBehind(value: Tensor): string | null {
-    const mayBe = [...nodesBehind([value])].some((node) =>
-      node.savedStorages().some(({ version }) => version > 0),
-    );
-    if (!mayBe) return null;
+    const saved = [...nodesBehind([value])].flatMap((node) => node.savedStorages());
+    if (saved.every(({ version }) => version === 0)) return null;
     try {
       this.runBackward([value], [onesLike(value)]);
     } catch (error) {

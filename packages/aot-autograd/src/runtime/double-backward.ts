@@ -39,16 +39,11 @@ export class ConsumedBackward extends GradNode {
   }
 
   override apply(): never {
-    if (this.modified !== null)
-      throw new TesseraError('inplace-version', this.modified, {
-        hints: [
-          'Call backward() before the values are modified, or return detach() of the result.',
-          'Use the out-of-place op, or clone() the tensor first.',
-        ],
-      });
+    const { modified } = this;
     throw new TesseraError(
-      'backward-twice',
-      'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',
+      modified === null ? 'backward-twice' : 'inplace-version',
+      modified ??
+        'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',
       { hints: ['Call backward() once, inside or outside the compiled function.'] },
     );
   }

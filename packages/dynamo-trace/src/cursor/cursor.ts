@@ -50,12 +50,14 @@ export interface CursorHost {
   readonly name: string;
   /** Symbols of the function. */
   readonly table: SymbolTable;
-  /** Makes the recorder that goes on where nothing fits; null if the function may not be compiled again. */
-  diverge(cursor: Cursor, describe: () => Difference): Recorder | null;
-  /** Makes the recorder of a segment of which nothing is known; what it records is no other trace. */
-  begin(cursor: Cursor): Recorder;
+  /**
+   * Makes the recorder that goes on where nothing fits; null if the function may not be compiled again.
+   *
+   * @param describe what differs; null where nothing is known of the segment
+   */
+  record(cursor: Cursor, describe: (() => Difference) | null): Recorder | null;
   /** Told of a break; `isNew`: where nothing was recorded yet. */
-  onBreak(cursor: Cursor, reason: BreakReason, isNew: boolean): void;
+  onBreak(reason: BreakReason, isNew: boolean): void;
   /** Arguments and captures of the call. */
   roots(): readonly Root[];
   /** What follows a break where the program is now. */
@@ -173,7 +175,7 @@ export class Cursor implements PreDispatchMode {
   }
 
   private event<C, R>(kind: EventKind<C, R>, call: C): R {
-    if (this.isUnknown) this.recorder = this.host.begin(this);
+    if (this.isUnknown) this.recorder = this.host.record(this, null);
     if (this.matching) {
       const { at } = this;
       const result = kind.match(this, call);
@@ -185,7 +187,7 @@ export class Cursor implements PreDispatchMode {
 
   /** Goes on recording, or eagerly beyond the recompile limit. */
   diverge(describe: () => Difference): void {
-    this.recorder = this.host.diverge(this, describe);
+    this.recorder = this.host.record(this, describe);
     if (this.recorder === null) this.pass();
   }
 
@@ -219,7 +221,7 @@ export class Cursor implements PreDispatchMode {
     this.frame.noteReads(args);
     if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
     this.breakGraph(reason);
-    return runUnrecorded(op, args);
+    return runUnrecorded(this, op, args);
   }
 
   onGradMode(enabled: boolean): void {
@@ -329,7 +331,6 @@ export class Cursor implements PreDispatchMode {
   breakGraph(reason: BreakReason): void {
     if (this.passing) return;
     if (!this.atSegmentStart) this.event(BREAK, { reason, isTold: true });
-    else this.host.onBreak(this, reason, this.recorder !== null || this.isUnknown);
-    if (this.recorder?.region != null) this.recorder.region.broken = true;
+    else this.host.onBreak(reason, this.recorder !== null || this.isUnknown);
   }
 }

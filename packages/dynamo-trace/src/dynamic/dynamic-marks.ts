@@ -73,19 +73,6 @@ export function markStatic(tensor: Tensor, dims?: number | readonly number[]): v
   mark(tensor, list, 'static');
 }
 
-/** Dims that depend on values, of tensors that such an operator made or that were computed of its results. */
-const counts = new WeakMap<Tensor, readonly number[]>();
-
-/** Notes which dims of a value depend on values: they are symbols when they are first captured. */
-export function noteCounts(tensor: Tensor, dims: readonly number[]): void {
-  if (dims.length > 0) counts.set(tensor, dims);
-}
-
-/** Whether a dim depends on values. */
-export function isCount(tensor: Tensor, dim: number): boolean {
-  return counts.get(tensor)?.includes(dim) === true;
-}
-
 /** What was declared about a dim, if anything. */
 export function dimMark(tensor: Tensor, dim: number): DimMark | undefined {
   return marks.get(tensor)?.get(dim);

@@ -12,7 +12,7 @@ import { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern, SymPattern } from '../trace/int-pattern.js';
 import type { Frame } from '../frame/frame.js';
 import type { TraceOptions } from '../trace-options.js';
-import { dimMark, isCount } from './dynamic-marks.js';
+import { dimMark } from './dynamic-marks.js';
 import {
   ANY_RANGE,
   SIZE_RANGE,
@@ -101,7 +101,8 @@ export class DynamicShapes {
     if (declared !== undefined) return this.symbolFor(size, seen, source, declared, alone);
     if (this.option === false || size < 2) return size;
     const changed = [...seen.values()].some((other) => other !== size);
-    if (!changed && !(this.option === true && isArgument) && !isCount(tensor, dim)) return size;
+    const depends = this.frame.counts.get(tensor)?.includes(dim) === true;
+    if (!changed && !(this.option === true && isArgument) && !depends) return size;
     return this.symbolFor(size, seen, source, SIZE_RANGE, alone);
   }
 

@@ -6,7 +6,6 @@
  */
 import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
-import { noteCounts } from '../dynamic/dynamic-marks.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Segment } from '../trace/segment.js';
 import type { TrieNode } from '../trace/step.js';
@@ -38,11 +37,11 @@ export const BREAK: EventKind<BreakCall, void> = {
     // What was only looked at may change its layout.
     const isShown =
       isTold || builder.opCount > 0 || (reason.code === 'GB0008' && builder.inputSlots.length > 0);
-    if (isShown) host.onBreak(cursor, reason, true);
+    if (isShown) host.onBreak(reason, true);
     if (region !== null) region.broken = true;
     const segment = finishSegment(cursor, recorder);
     frame.runByOperator(segment);
-    noteCountsBehind(recorder);
+    noteCounts(recorder);
     const next = host.entryAfter(reason, frame.gradMode);
     cursor.append({ kind: 'break', segment, reason, next });
     cursor.beginSegment(next);
@@ -54,15 +53,14 @@ export const BREAK: EventKind<BreakCall, void> = {
 };
 
 /** Sizes that may follow symbols are symbols behind the break, too. */
-function noteCountsBehind({ varying, frame }: Recorder): void {
-  const { point, parent } = frame.shapes;
-  if (parent === null) return;
-  const values = point.filter((_, i) => i % 2 > 0);
+function noteCounts({ varying, frame: { slots, shapes, counts } }: Recorder): void {
+  const values = shapes.point.filter((_, i) => i % 2 > 0);
+  if (values.length === 0) return;
   for (const slot of varying) {
-    const tensor = frame.slots[slot]!;
-    noteCounts(
-      tensor,
-      tensor.sizes.flatMap((size, dim) => (values.includes(size) ? [dim] : [])),
+    const { sizes } = slots[slot]!;
+    counts.set(
+      slots[slot]!,
+      sizes.flatMap((size, dim) => (values.includes(size) ? [dim] : [])),
     );
   }
 }

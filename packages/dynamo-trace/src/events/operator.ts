@@ -21,7 +21,6 @@ import { prepareArguments } from '../cursor/arguments.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
-import { noteCounts } from '../dynamic/dynamic-marks.js';
 import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import { printInt } from '../trace/int-pattern.js';
@@ -110,13 +109,17 @@ export function breakBefore(
 }
 
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
-export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
+export function runUnrecorded(
+  { frame }: Cursor,
+  op: OpOverload,
+  args: readonly unknown[],
+): unknown {
   const result = withPreDispatchMode(null, () =>
     dispatchBelowPreDispatch(outsideGraphOp(op), args),
   );
   // The classes of a one_hot are its last dim.
   if (givesCounts(op, args) && op.schema.name !== 'one_hot')
-    for (const made of [result].flat()) if (isTensor(made)) noteCounts(made, [0]);
+    for (const made of [result].flat()) if (isTensor(made)) frame.counts.set(made, [0]);
   return result;
 }
 

@@ -296,9 +296,7 @@ function makeJump(
     guards,
     implicit,
     leaves: leaves.map((leaf): Pattern =>
-      isTensor(leaf)
-        ? { code: 0, slot: frame.slotOf(leaf) }
-        : { code: 2, value: leaf },
+      isTensor(leaf) ? { code: 0, slot: frame.slotOf(leaf) } : { code: 2, value: leaf },
     ),
     spec,
     produced: [...new Set(slots)]

@@ -56,15 +56,15 @@ export const RETURN: EventKind<unknown, boolean> = {
 /** Recorded segments before a break ran operator by operator; the next call finds them compiled. */
 function compileRecorded({ recorded, isOutdated, frame: last }: Cursor): void {
   if (isOutdated) return;
-  for (const frame of recorded)
-    if (frame !== last) atOnce(frame.segment!.preparing(frame));
+  for (const frame of recorded) if (frame !== last) atOnce(frame.segment!.preparing(frame));
 }
 
 /** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
 export function* preparing(cursor: Cursor, result: unknown): Steps<void> {
-  const { recorder, recorded } = cursor;
-  if (recorder?.options.recordOnly === true || cursor.isOutdated) return;
-  if (recorder !== null) finishSegment(cursor, recorder);
+  const { recorder, recorded, frame, at } = cursor;
+  if (recorder?.options.recordOnly === true || cursor.isOutdated || cursor.passing) return;
+  const known = at.steps.find((step) => step.kind === 'return')?.segment ?? null;
+  frame.segment = recorder === null ? known : finishSegment(cursor, recorder);
   seal(cursor, result);
   yield;
   for (const frame of recorded) yield* frame.segment!.preparing(frame);
@@ -98,14 +98,13 @@ export function dropGradients({ externals, frame }: Recorder): void {
 }
 
 /** Gives the segments of a call, of which some have none yet, their outputs. */
-function seal(cursor: Cursor, result: unknown): void {
+export function seal(cursor: Cursor, result: unknown): void {
   const frames = framesOf(cursor);
   const needed = neededTensors(cursor, frames, result);
   for (const frame of frames) {
     const segment = frame.segment!;
     const slots = new Set(frame.reads);
-    for (const slot of segment.produced.keys())
-      if (needed.has(frame.slots[slot]!)) slots.add(slot);
+    for (const slot of segment.produced.keys()) if (needed.has(frame.slots[slot]!)) slots.add(slot);
     const kept = segment.sealed
       ? []
       : [...segment.visible].filter((slot) => {

@@ -48,9 +48,7 @@ function makerOf({ path }: Frame, slot: number): OpStep | RegionStep | 'before' 
     if (maker !== undefined) {
       // What a region makes and reads itself is not seen outside.
       const marked = steps[0]!.kind === 'region' ? steps[0] : maker;
-      return isRead && (marked.kind === 'op' || marked.kind === 'region')
-        ? marked
-        : null;
+      return isRead && (marked.kind === 'op' || marked.kind === 'region') ? marked : null;
     }
     isRead ||= steps.some((step) => readsSlot(step, slot));
   }

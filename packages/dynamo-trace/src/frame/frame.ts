@@ -73,15 +73,19 @@ export class Frame implements PendingValue {
   private readonly dropped: Tensor[] = [];
 
   /** @param shapes the root of the function's tree of shape bindings */
-  /** @param leaves lazy tensors of the call that are leaves made by the program */
+  /**
+   * @param leaves lazy tensors of the call that are leaves made by the program
+   * @param counts dims that depend on values, of what was made in the call: symbols when they are first captured
+   */
   constructor(
     public shapes: ShapeBinding,
     readonly leaves: Set<Tensor> = new Set(),
+    readonly counts: Map<Tensor, readonly number[]> = new Map(),
   ) {}
 
   /** The frame of what follows in the call; `shapes` as for the first one. */
   next(shapes: ShapeBinding): Frame {
-    const next = new Frame(shapes, this.leaves);
+    const next = new Frame(shapes, this.leaves, this.counts);
     next.gradMode = this.gradMode;
     next.flush = this.flush;
     next.busy = this.busy;

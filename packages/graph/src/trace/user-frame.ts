@@ -57,14 +57,13 @@ export function userFrame(): string | undefined {
  * engine does not name it.
  */
 export function callPath(until: string): string {
-  let path = '';
-  const isEnd = (name: string | null | undefined): boolean => name?.endsWith(until) === true;
+  let path: string | null = null;
   const text = stackText((_, sites) => {
-    const end = sites.findIndex((site) => isEnd(site.getFunctionName?.()));
-    path = positionsOf(end < 0 ? sites : sites.slice(0, end)) ?? '';
+    const end = sites.findIndex((site) => site.getFunctionName?.()?.endsWith(until));
+    path = positionsOf(sites.slice(0, end < 0 ? MOST_FRAMES : end));
     return '';
   });
-  return path === '' ? text.split(until)[0]! : path;
+  return path ?? text.split(until)[0]!;
 }
 
 /** The stack as `formatter` writes it, or as the host does. */
