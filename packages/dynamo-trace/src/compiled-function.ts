@@ -55,7 +55,7 @@ export interface Recording {
   readonly sources: Sources;
   readonly breaks: RecordedBreak[];
   /** Where segments begin that are recorded, or continued. */
-  readonly recordedAt: EntryPoint[];
+  readonly recordedAt: Set<EntryPoint>;
 }
 
 interface Call extends CallArguments {
@@ -156,7 +156,15 @@ export class CompiledFunction {
       // A skipped call does not run what reads getters.
       const guards = new EntryGuards(roots, entry, count, isRemembered, args.length);
       const sources = new Sources(roots, isRemembered);
-      return (known = { guards, reason: null, start, roots, sources, breaks: [], recordedAt: [] });
+      return (known = {
+        guards,
+        reason: null,
+        start,
+        roots,
+        sources,
+        breaks: [],
+        recordedAt: new Set(),
+      });
     };
     const host: CursorHost = {
       name: this.name,
@@ -172,7 +180,7 @@ export class CompiledFunction {
           if (!this.mayRecord(cursor.entry, reason)) return null;
         }
         const of = recording();
-        of.recordedAt.push(cursor.entry);
+        of.recordedAt.add(cursor.entry);
         of.reason ??= reason;
         // It goes on where the replay diverged.
         const next = this.rebuild(cursor, of.sources, this.recordings++);
@@ -220,11 +228,11 @@ export class CompiledFunction {
    * none run eagerly. As in PyTorch, what follows a break has a limit of its own: a loop that ends by a value ends at
    * as many places as it has passes.
    */
-  private mayRecord({ recordedCalls, recordings }: EntryPoint, reason: string): boolean {
+  private mayRecord({ recordedCalls }: EntryPoint, reason: string): boolean {
     const { recompileLimit, accumulatedRecompileLimit } = traceConfig;
     const isBelow = recordedCalls < recompileLimit;
-    const most = Math.max(recompileLimit, accumulatedRecompileLimit);
-    if (isBelow && this.captures.length < most && recordings < most) return true;
+    if (isBelow && this.captures.length < Math.max(recompileLimit, accumulatedRecompileLimit))
+      return true;
     this.noteLimit(isBelow ? 'accumulatedRecompileLimit' : 'recompileLimit', reason);
     this.backoff.missed();
     return false;
@@ -286,8 +294,7 @@ export class CompiledFunction {
     guards.seal(this.options.pure === true ? [] : guarded);
     const captureMs = returned - start;
     const segments = [...new Set([...earlier, frame].flatMap(({ segment }) => segment ?? []))];
-    for (const entry of recordedAt) entry.recordings++;
-    for (const entry of new Set(recordedAt)) entry.recordedCalls++;
+    for (const entry of recordedAt) entry.recordedCalls++;
     this.captures.push({ segments, guards, breaks, reason, captureMs });
     if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');

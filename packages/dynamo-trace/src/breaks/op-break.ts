@@ -13,7 +13,7 @@ export function opBreak(op: OpOverload, args: readonly unknown[]): BreakReason |
     };
   if (op.qualifiedName === 'tessera::grad_outside_graph')
     return { code: 'GB0005', text: 'grad() with createGraph needs history that is not recorded' };
-  if (givesCounts(op, args))
+  if (op.hasTag('data-dependent') || readsValues(op, args))
     return { code: 'GB0002', text: `the shape of ${op.qualifiedName} depends on values` };
   if (op.isMutable && op.changesLayout(args))
     return {
@@ -21,11 +21,6 @@ export function opBreak(op: OpOverload, args: readonly unknown[]): BreakReason |
       text: `${op.qualifiedName} changes the shape, strides or history of a tensor in place`,
     };
   return null;
-}
-
-/** Whether a size of what a call gives depends on values. */
-export function givesCounts(op: OpOverload, args: readonly unknown[]): boolean {
-  return op.hasTag('data-dependent') || readsValues(op, args);
 }
 
 /** Calls of ops that are data-dependent only with some arguments: masks as indices, classes to be counted. */

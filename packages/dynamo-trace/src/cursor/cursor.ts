@@ -221,7 +221,11 @@ export class Cursor implements PreDispatchMode {
     this.frame.noteReads(args);
     if (isGradOp(op)) this.onWatch(args[2] as readonly Tensor[]);
     this.breakGraph(reason);
-    return runUnrecorded(this, op, args);
+    const result = runUnrecorded(op, args);
+    // How many rows `nonzero` and others give depends on values.
+    if (reason.code === 'GB0002')
+      for (const made of [result].flat()) this.frame.counts.set(made as Tensor, [0]);
+    return result;
   }
 
   onGradMode(enabled: boolean): void {

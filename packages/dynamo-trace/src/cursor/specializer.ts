@@ -173,8 +173,9 @@ export class Specializer {
     const start = segment.runs === 0 ? now() : 0;
     frame.runSegment(segment, proven);
     if (segment.runs !== 1 || proven !== null) return;
-    const { compileMs } = segment;
-    this.cursor.entry.noteGraph(compileMs, now() - start - compileMs);
+    const { entry } = this.cursor;
+    entry.graphs++;
+    entry.costMs += 2 * segment.compileMs - (now() - start);
   }
 
   /** Whether code for these sizes may run. */

@@ -53,14 +53,12 @@ export const BREAK: EventKind<BreakCall, void> = {
 };
 
 /** Sizes that may follow symbols are symbols behind the break, too. */
-function noteCounts({ varying, frame: { slots, shapes, counts } }: Recorder): void {
-  const values = shapes.point.filter((_, i) => i % 2 > 0);
-  if (values.length === 0) return;
+function noteCounts({ varying, frame: { slots, symbols, counts } }: Recorder): void {
   for (const slot of varying) {
-    const { sizes } = slots[slot]!;
+    const tensor = slots[slot]!;
     counts.set(
-      slots[slot]!,
-      sizes.flatMap((size, dim) => (values.includes(size) ? [dim] : [])),
+      tensor,
+      tensor.sizes.flatMap((size, dim) => (symbols.includes(size) ? [dim] : [])),
     );
   }
 }

@@ -16,7 +16,7 @@ import {
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
-import { givesCounts, opBreak } from '../breaks/op-break.js';
+import { opBreak } from '../breaks/op-break.js';
 import { prepareArguments } from '../cursor/arguments.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
@@ -109,18 +109,8 @@ export function breakBefore(
 }
 
 /** Runs an operator that no graph can hold; what was recorded before it has run. */
-export function runUnrecorded(
-  { frame }: Cursor,
-  op: OpOverload,
-  args: readonly unknown[],
-): unknown {
-  const result = withPreDispatchMode(null, () =>
-    dispatchBelowPreDispatch(outsideGraphOp(op), args),
-  );
-  // The classes of a one_hot are its last dim.
-  if (givesCounts(op, args) && op.schema.name !== 'one_hot')
-    for (const made of [result].flat()) if (isTensor(made)) frame.counts.set(made, [0]);
-  return result;
+export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown {
+  return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
 }
 
 /** Whether the arguments of an operator are those of a step; binds them if so. */

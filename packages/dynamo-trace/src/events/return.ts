@@ -102,21 +102,15 @@ export function seal(cursor: Cursor, result: unknown): void {
   const frames = framesOf(cursor);
   const needed = neededTensors(cursor, frames, result);
   for (const frame of frames) {
-    const segment = frame.segment!;
-    const slots = new Set(frame.reads);
-    for (const slot of segment.produced.keys()) if (needed.has(frame.slots[slot]!)) slots.add(slot);
-    const kept = segment.sealed
-      ? []
-      : [...segment.visible].filter((slot) => {
-          const node = slots.has(slot) ? undefined : segment.produced.get(slot);
-          return node !== undefined && mayBeKept(node, segment, slots);
-        });
-    segment.addOutputs([...slots, ...kept, ...segment.basesOf(frame.watched)]);
-  }
-  for (const { segment } of frames) segment!.sealed = true;
-  for (const { segment, shapes } of cursor.recorded) {
+    const { reads, watched, slots, shapes, segment } = frame;
+    const { produced, visible, sealed, sharing } = segment!;
+    const wanted = new Set(reads);
+    for (const slot of produced.keys()) if (needed.has(slots[slot]!)) wanted.add(slot);
+    const kept = sealed ? [] : [...visible].filter((slot) => isKept(segment!, slot, wanted));
+    segment!.addOutputs([...wanted, ...kept, ...segment!.basesOf(watched)]);
+    segment!.sealed = true;
     // It serves the sizes of its recording itself, unless other calls may share memory at other offsets.
-    if (shapes.parent !== null && segment!.sharing === null)
+    if (cursor.recorded.includes(frame) && shapes.parent !== null && sharing === null)
       (shapes.codes ??= new Map<Segment, SizedCode>()).set(segment!, {
         segment: segment!,
         proven: null,
@@ -158,7 +152,9 @@ const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
  * operator), or it has memory of its own that is written and never read; or it looks like state that the
  * program begins, for calls that find it there, without gradients: a copy, or filled and then written to.
  */
-function mayBeKept(node: Node, segment: Segment, needed: ReadonlySet<number>): boolean {
+function isKept(segment: Segment, slot: number, needed: ReadonlySet<number>): boolean {
+  const node = segment.produced.get(slot);
+  if (node === undefined || needed.has(slot)) return false;
   const { target, users } = node;
   if (users.size === 0) return !isBeside(node, (other) => needed.has(segment.slotOf(other) ?? -1));
   if (!(target instanceof OpOverload)) return false;

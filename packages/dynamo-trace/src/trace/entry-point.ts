@@ -23,24 +23,15 @@ const ENOUGH = 64;
 export class EntryPoint implements TrieNode {
   readonly steps: TrieNode['steps'] = [];
   readonly numbering: Numbering = { slots: 0, scalars: 0, sources: new Map() };
-  /** Traces that were recorded from here. */
-  recordings = 0;
-  /** Calls that recorded some. */
+  /** Calls that recorded traces from here. */
   recordedCalls = 0;
-  private graphs = 0;
-  private makingMs = 0;
-  private runningMs = 0;
+  /** Graphs that were made for further sizes, and by how much making their code took longer than running it once, in ms. */
+  graphs = 0;
+  costMs = 0;
 
-  /** Code for further sizes was made of a graph, and ran. */
-  noteGraph(makingMs: number, runningMs: number): void {
-    this.graphs++;
-    this.makingMs += makingMs;
-    this.runningMs += runningMs;
-  }
-
-  /** Whether further sizes are not worth a graph: as many samples as are looked at told nothing, and making code takes longer than running it. */
+  /** Whether further sizes are not worth a graph: as many samples as are looked at told nothing, and they cost more than they save. */
   get isCostly(): boolean {
-    return this.graphs >= ENOUGH && this.makingMs > this.runningMs;
+    return this.graphs >= ENOUGH && this.costMs > 0;
   }
 }
 
