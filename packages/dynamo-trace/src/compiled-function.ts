@@ -6,7 +6,7 @@
  */
 import { callPath } from '@tessera/graph';
 import { counters, log, now } from '@tessera/shared';
-import { type DType, defaultDType } from '@tessera/tensor';
+import { defaultDType } from '@tessera/tensor';
 import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
 import { refuseBreak, reportBreak } from './breaks/report-break.js';
 import { traceConfig } from './config.js';
@@ -67,7 +67,7 @@ export class CompiledFunction {
   readonly captures: CaptureRecord[] = [];
   readonly reasons: string[] = [];
   /** Where segments begin, per default dtype and grad mode. */
-  private readonly starts = new Map<DType, readonly [EntryPoints, EntryPoints]>();
+  private readonly starts = new Map<string, EntryPoints>();
   private readonly artifacts: PureArtifact[] = [];
   /** Symbols of all traces. */
   private table = new SymbolTable();
@@ -119,10 +119,10 @@ export class CompiledFunction {
 
   /** Where traces begin in the current global state. */
   private entryPoints(): EntryPoints {
-    const dtype = defaultDType();
-    let pair = this.starts.get(dtype);
-    if (pair === undefined) this.starts.set(dtype, (pair = [new EntryPoints(), new EntryPoints()]));
-    return pair[gradMode.enabled ? 1 : 0];
+    const state = `${defaultDType()} ${gradMode.enabled}`;
+    let points = this.starts.get(state);
+    if (points === undefined) this.starts.set(state, (points = new EntryPoints()));
+    return points;
   }
 
   /** Forgets all traces. */
@@ -280,7 +280,8 @@ export class CompiledFunction {
       { ...this.options, functionName: this.name, sources, program: this.table },
       new DynamicShapes(this.table, frame, number, this.options.dynamic),
     );
-    rebuildPath(recorder, path, segmentGradMode);
+    recorder.startGradMode = segmentGradMode;
+    if (path.length > 0) rebuildPath(recorder, path);
     return recorder;
   }
 

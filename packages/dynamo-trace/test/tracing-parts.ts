@@ -49,7 +49,8 @@ export class Tracing {
     };
     const shapes = new DynamicShapes(this.table, frame, this.recordings++, this.dynamic);
     const recorder = new Recorder(frame, entry.numbering, options, shapes);
-    rebuildPath(recorder, path, segmentGradMode);
+    recorder.startGradMode = segmentGradMode;
+    rebuildPath(recorder, path);
     return recorder;
   }
 

@@ -75,10 +75,14 @@ export class Cursor implements PreDispatchMode {
   frame: Frame;
   /** Those of the segments before it. */
   readonly earlier: Frame[] = [];
+  /** See `Frame`; of the current one. A field, as calls of an unoptimised getter count. */
+  path: Frame['path'];
   /** Where the call is. */
   at: TrieNode;
   /** Records the current segment; null while it is matched. */
   recorder: Recorder | null = null;
+  /** Whether it is not yet known of a segment of this call what it must return. */
+  mustSeal = false;
   /** Frames of the segments of this call that were recorded, and not yet compiled. */
   readonly recorded: Frame[] = [];
   /** Tensors that recorded segments take, as they are guarded first. */
@@ -103,17 +107,13 @@ export class Cursor implements PreDispatchMode {
   ) {
     this.frame = new Frame(host.table.bindings.root);
     this.frame.flush = (reason) => this.flush(reason);
+    this.path = this.frame.path;
     this.at = entry;
     this.specializer = new Specializer(this);
   }
 
   get matching(): boolean {
     return this.recorder === null && !this.passing;
-  }
-
-  /** See `Frame`. */
-  get path(): Frame['path'] {
-    return this.frame.path;
   }
 
   /** Steps of the current segment. */
@@ -124,11 +124,6 @@ export class Cursor implements PreDispatchMode {
   /** Whether nothing happened since the last graph break. */
   get atSegmentStart(): boolean {
     return this.path.length === 0;
-  }
-
-  /** Whether nothing is known of what follows the last graph break. */
-  private get isUnknown(): boolean {
-    return this.matching && this.entry.steps.length === 0;
   }
 
   /** Tensors from outside that the current segment may have made these of. */
@@ -170,17 +165,20 @@ export class Cursor implements PreDispatchMode {
     this.entry = entry;
     this.at = entry;
     this.frame = frame.next(this.host.table.bindings.root);
+    this.path = this.frame.path;
     this.segmentGradMode = frame.gradMode;
     this.specializer.reset();
   }
 
   private event<C, R>(kind: EventKind<C, R>, call: C): R {
-    if (this.isUnknown) this.recorder = this.host.record(this, null);
-    if (this.matching) {
+    if (this.recorder === null && !this.passing) {
       const { at } = this;
-      const result = kind.match(this, call);
-      if (result !== MISS) return result;
-      this.diverge(() => kind.describe(call, at));
+      if (this.entry.steps.length === 0) this.recorder = this.host.record(this, null);
+      else {
+        const result = kind.match(this, call);
+        if (result !== MISS) return result;
+        this.diverge(() => kind.describe(call, at));
+      }
     }
     return this.recorder === null ? kind.run(call) : kind.record(this, this.recorder, call);
   }
@@ -335,6 +333,6 @@ export class Cursor implements PreDispatchMode {
   breakGraph(reason: BreakReason): void {
     if (this.passing) return;
     if (!this.atSegmentStart) this.event(BREAK, { reason, isTold: true });
-    else this.host.onBreak(reason, this.recorder !== null || this.isUnknown);
+    else this.host.onBreak(reason, this.recorder !== null || this.entry.steps.length === 0);
   }
 }

@@ -36,13 +36,8 @@ function isRegion(entry: Step | readonly Step[]): entry is readonly Step[] {
 }
 
 /** Records a path again, in the grad modes in which it ran. */
-export function rebuildPath(
-  recorder: Recorder,
-  path: readonly (Step | readonly Step[])[],
-  startGradMode: boolean,
-): void {
-  recorder.startGradMode = startGradMode;
-  asRecorded(startGradMode, () => {
+export function rebuildPath(recorder: Recorder, path: readonly (Step | readonly Step[])[]): void {
+  asRecorded(recorder.startGradMode, () => {
     for (const entry of path) rebuildEntry(recorder, entry);
   });
 }

@@ -44,7 +44,7 @@ export class Recorder {
   /** Slots of values whose layouts may follow symbols. */
   readonly varying: Set<number> = new Set();
   /** Grad mode in force when the segment began. */
-  startGradMode: boolean;
+  startGradMode = false;
   private finished: Segment | null = null;
 
   constructor(
@@ -52,9 +52,7 @@ export class Recorder {
     readonly numbering: Numbering,
     readonly options: RecorderOptions,
     readonly shapes: DynamicShapes,
-  ) {
-    this.startGradMode = frame.gradMode;
-  }
+  ) {}
 
   /** Tensors that the segment takes. */
   get inputs(): Tensor[] {

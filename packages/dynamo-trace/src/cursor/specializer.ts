@@ -26,6 +26,7 @@ type Outs = readonly (OutSpec | null)[];
 export class Specializer {
   /** Rebuilds the current segment; null while everything is known. */
   private recorder: Recorder | null = null;
+  private frame: Frame;
   private readonly table: SymbolTable;
   /** What is known behind the steps so far. */
   behind: SoFar;
@@ -34,16 +35,14 @@ export class Specializer {
   private joinedOf: readonly (readonly number[])[] = [];
 
   constructor(private readonly cursor: Cursor) {
+    this.frame = cursor.frame;
     this.table = cursor.host.table;
     this.behind = this.table.start.plain;
   }
 
-  private get frame(): Frame {
-    return this.cursor.frame;
-  }
-
   /** A new segment begins. */
   reset(): void {
+    this.frame = this.cursor.frame;
     this.recorder = null;
     this.behind = this.table.start.plain;
   }

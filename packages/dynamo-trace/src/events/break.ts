@@ -64,14 +64,13 @@ function noteCounts({ varying, frame: { slots, symbols, counts } }: Recorder): v
 }
 
 /** What was recorded since the last break. */
-export function finishSegment(
-  { specializer, frame, recorded, guarded }: Cursor,
-  recorder: Recorder,
-): Segment {
+export function finishSegment(cursor: Cursor, recorder: Recorder): Segment {
+  const { specializer, frame, recorded, guarded } = cursor;
   const segment = recorder.finishSegment();
   segment.cases = specializer.cases;
   segment.point = specializer.point;
   frame.segment = segment;
+  cursor.mustSeal = true;
   if (!recorded.includes(frame)) recorded.push(frame);
   for (const [tensor, guard] of recorder.externals)
     if (!guarded.has(tensor)) guarded.set(tensor, guard);
@@ -95,6 +94,7 @@ export function runCompiled(cursor: Cursor, template: Segment): void {
   const isOwn = frame.shapes.parent === null;
   frame.segment = template;
   frame.isCompiled = template.sealed;
+  cursor.mustSeal ||= !template.sealed;
   if (!template.sealed) frame.runByOperator(isOwn ? template : specializer.rebuilt());
   else if (isOwn) frame.runSegment(template);
   else specializer.run(template);

@@ -21,9 +21,9 @@ export const RETURN: EventKind<unknown, boolean> = {
       if (step.kind !== 'return' || !fitsCall(cursor, step.segment)) continue;
       cursor.frame.segment = step.segment;
       // Some were recorded in this call, or in one that has not ended, or never will.
-      if (framesOf(cursor).some(({ segment }) => !segment!.sealed)) seal(cursor, result);
+      if (cursor.mustSeal || !step.segment.sealed) seal(cursor, result);
       runCompiled(cursor, step.segment);
-      compileRecorded(cursor);
+      if (cursor.recorded.length > 0) compileRecorded(cursor);
       return true;
     }
     return MISS;
@@ -38,7 +38,7 @@ export const RETURN: EventKind<unknown, boolean> = {
     // Where the next call records another path, this one is not worth compiling.
     if (cursor.isOutdated || last.isSplit) frame.runByOperator(last);
     else frame.runSegment(last);
-    compileRecorded(cursor);
+    if (cursor.recorded.length > 1) compileRecorded(cursor);
     return false;
   },
 
@@ -84,11 +84,6 @@ export function abortCall(cursor: Cursor, error: unknown): void {
   if (recorded.length > 0) seal(cursor, error);
 }
 
-/** Those of the segments that have run, or are about to. */
-function framesOf({ earlier, frame }: Cursor): Frame[] {
-  return [...earlier, frame].filter(({ segment }) => segment !== null);
-}
-
 /** Takes back gradients that a `backward()` which was only recorded gave to tensors from outside: they have no values. */
 export function dropGradients({ externals, frame }: Recorder): void {
   for (const [{ autograd }] of externals) {
@@ -99,14 +94,18 @@ export function dropGradients({ externals, frame }: Recorder): void {
 
 /** Gives the segments of a call, of which some have none yet, their outputs. */
 export function seal(cursor: Cursor, result: unknown): void {
-  const frames = framesOf(cursor);
+  const frames = [...cursor.earlier];
+  if (cursor.frame.segment !== null) frames.push(cursor.frame);
   const needed = neededTensors(cursor, frames, result);
   for (const frame of frames) {
     const { reads, watched, slots, shapes, segment } = frame;
     const { produced, visible, sealed, sharing } = segment!;
     const wanted = new Set(reads);
     for (const slot of produced.keys()) if (needed.has(slots[slot]!)) wanted.add(slot);
-    const kept = sealed ? [] : [...visible].filter((slot) => isKept(segment!, slot, wanted));
+    const kept: number[] = [];
+    if (!sealed)
+      for (const slot of visible)
+        if (!wanted.has(slot) && mayBeKept(segment!, slot, wanted)) kept.push(slot);
     segment!.addOutputs([...wanted, ...kept, ...segment!.basesOf(watched)]);
     segment!.sealed = true;
     // It serves the sizes of its recording itself, unless other calls may share memory at other offsets.
@@ -132,13 +131,13 @@ function neededTensors(
   for (const root of host.roots()) reachable(root.value);
   for (const owner of owners) reachable(owner);
   for (const { slots, segment, earlierReads } of frames) {
-    earlierReads.forEach(note);
+    for (const tensor of earlierReads) needed.add(tensor);
     for (const { slot } of segment!.inputs) {
       const tensor = slots[slot];
       if (tensor === undefined) continue;
-      note(tensor);
+      needed.add(tensor);
       const grad = gradientOf(tensor);
-      if (grad !== null) note(grad);
+      if (grad !== null) needed.add(grad);
     }
   }
   return needed;
@@ -152,9 +151,9 @@ const FILLING = /::(new_)?(zeros|ones|full|empty)(_like|_strided)?\b/;
  * operator), or it has memory of its own that is written and never read; or it looks like state that the
  * program begins, for calls that find it there, without gradients: a copy, or filled and then written to.
  */
-function isKept(segment: Segment, slot: number, needed: ReadonlySet<number>): boolean {
+function mayBeKept(segment: Segment, slot: number, needed: ReadonlySet<number>): boolean {
   const node = segment.produced.get(slot);
-  if (node === undefined || needed.has(slot)) return false;
+  if (node === undefined) return false;
   const { target, users } = node;
   if (users.size === 0) return !isBeside(node, (other) => needed.has(segment.slotOf(other) ?? -1));
   if (!(target instanceof OpOverload)) return false;
