@@ -33,7 +33,7 @@ import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
-import { type EntryPoint, EntryPoints } from './trace/entry-point.js';
+import { EntryPoint } from './trace/entry-point.js';
 
 /** One recorded call, for `explain()` and logs. */
 export interface CaptureRecord {
@@ -66,8 +66,8 @@ interface Call extends CallArguments {
 export class CompiledFunction {
   readonly captures: CaptureRecord[] = [];
   readonly reasons: string[] = [];
-  /** Where segments begin, per default dtype and grad mode. */
-  private readonly starts = new Map<string, EntryPoints>();
+  /** Where segments begin, by default dtype, grad mode and place of the program. */
+  private readonly entries = new Map<string, EntryPoint>();
   private readonly artifacts: PureArtifact[] = [];
   /** Symbols of all traces. */
   private table = new SymbolTable();
@@ -110,24 +110,23 @@ export class CompiledFunction {
       if (result !== MISSED) return result;
     }
     if (this.backoff.skips()) return this.runEagerly(call);
-    return this.trace(call, this.entryPoints());
+    return this.trace(call);
   }
 
   private runEagerly({ self, args }: Call): unknown {
     return this.fn.apply(self, args as unknown[]);
   }
 
-  /** Where traces begin in the current global state. */
-  private entryPoints(): EntryPoints {
-    const state = `${defaultDType()} ${gradMode.enabled}`;
-    let points = this.starts.get(state);
-    if (points === undefined) this.starts.set(state, (points = new EntryPoints()));
-    return points;
+  /** The entry point at a place of the program, in a global state. */
+  private entryAt(place: string): EntryPoint {
+    let point = this.entries.get(place);
+    if (point === undefined) this.entries.set(place, (point = new EntryPoint()));
+    return point;
   }
 
   /** Forgets all traces. */
   reset(): void {
-    this.starts.clear();
+    this.entries.clear();
     this.table = new SymbolTable();
     this.artifacts.length = 0;
     this.captures.length = 0;
@@ -139,8 +138,9 @@ export class CompiledFunction {
   // ---- one call
 
   /** Runs the function under a cursor, to its end, which for an async function comes later. */
-  private trace(call: Call, entries: EntryPoints, check: PureCheck | null = null): unknown {
+  private trace(call: Call, check: PureCheck | null = null): unknown {
     const { self, args } = call;
+    const state = `${defaultDType()} ${gradMode.enabled}`;
     const entry = globalState();
     const { fullgraph = false } = this.options;
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
@@ -184,18 +184,19 @@ export class CompiledFunction {
         of.reason ??= reason;
         // It goes on where the replay diverged.
         const next = this.rebuild(cursor, of.sources, this.recordings++);
-        next.alignment = new Alignment(cursor.at, this.options.dynamic);
+        if (describe !== null) next.alignment = new Alignment(cursor.at, this.options.dynamic);
         return next;
       },
       onBreak: (reason, isNew) => {
         if (fullgraph) refuseBreak(reason, this.name);
         if (isNew) recording().breaks.push(reportBreak(reason, this.name));
       },
-      entryAfter: (reason, enabled) => entries.after(reason, callPath('runEagerly'), enabled),
+      entryAfter: ({ code }, enabled) =>
+        this.entryAt(`${state} ${code} ${enabled} ${callPath('runEagerly')}`),
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
       rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };
-    const { start } = entries;
+    const start = this.entryAt(state);
     const cursor: Cursor = isRemembered
       ? new PureCursor({ name: this.name, sources: recording().sources, fullgraph }, start, host)
       : new Cursor(start, host);
@@ -294,9 +295,10 @@ export class CompiledFunction {
     // What is remembered of a call of a pure function is good for its sizes alone.
     guards.seal(this.options.pure === true ? [] : guarded);
     const captureMs = returned - start;
-    const segments = [...new Set([...earlier, frame].flatMap(({ segment }) => segment ?? []))];
+    const segments = new Set<Segment>();
+    for (const { segment } of [...earlier, frame]) if (segment !== null) segments.add(segment);
     for (const entry of recordedAt) entry.recordedCalls++;
-    this.captures.push({ segments, guards, breaks, reason, captureMs });
+    this.captures.push({ segments: [...segments], guards, breaks, reason, captureMs });
     if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
@@ -320,7 +322,7 @@ export class CompiledFunction {
     const check = new PureCheck(artifact, this.name, () => {
       this.artifacts.length = 0;
     });
-    return this.trace(call, this.entryPoints(), check);
+    return this.trace(call, check);
   }
 
   // ---- reasons

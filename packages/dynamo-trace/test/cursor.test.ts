@@ -57,7 +57,7 @@ describe('a cursor', () => {
     expect(tracing.reasons).toEqual([
       'the call went on with aten.add.Tensor where the recorded call did not',
     ]);
-    const [mulStep] = tracing.entries.start.steps;
+    const [mulStep] = tracing.start.steps;
     const next = mulStep?.kind === 'op' ? mulStep.next.steps.map(({ kind }) => kind) : [];
     expect(next).toEqual(['op', 'return']);
   });

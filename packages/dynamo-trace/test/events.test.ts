@@ -127,7 +127,7 @@ describe('an operator', () => {
       [32, true],
     ]);
     const isStatic: boolean[] = [];
-    for (let [step] = tracing.entries.start.steps; step?.kind === 'op'; [step] = step.next.steps)
+    for (let [step] = tracing.start.steps; step?.kind === 'op'; [step] = step.next.steps)
       isStatic.push(step.isStatic);
     expect(isStatic).toEqual([true, false, true, false, false, false]);
   });
@@ -160,7 +160,7 @@ describe('a watched gradient', () => {
       [6, 12],
       [6, 12],
     ]);
-    const [made] = tracing.entries.start.steps;
+    const [made] = tracing.start.steps;
     expect(made).toMatchObject({ kind: 'op', isWatched: true });
     expect(made?.kind === 'op' && made.next.steps[0]?.kind).toBe('break');
   });

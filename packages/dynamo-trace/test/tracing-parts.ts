@@ -13,11 +13,12 @@ import { DynamicShapes } from '../src/dynamic/dynamic-shapes.js';
 import { SymbolTable } from '../src/dynamic/symbol-table.js';
 import { Sources } from '../src/guards/sources.js';
 import type { TraceOptions } from '../src/trace-options.js';
-import { EntryPoints } from '../src/trace/entry-point.js';
+import { EntryPoint } from '../src/trace/entry-point.js';
 
 /** A trie and what is counted while calls walk it. */
 export class Tracing {
-  readonly entries: EntryPoints = new EntryPoints();
+  readonly start: EntryPoint = new EntryPoint();
+  private readonly entries = new Map<string, EntryPoint>();
   readonly reasons: string[] = [];
   /** Graphs given to the backend. */
   compiled = 0;
@@ -68,12 +69,16 @@ export class Tracing {
         return Object.assign(this.recorder(cursor), { alignment });
       },
       onBreak: () => undefined,
-      entryAfter: (reason, gradMode) =>
-        this.entries.after(reason, callPath('runEagerly'), gradMode),
+      entryAfter: ({ code }) => {
+        const place = `${code} ${callPath('run')}`;
+        const entry = this.entries.get(place) ?? new EntryPoint();
+        this.entries.set(place, entry);
+        return entry;
+      },
       onDecline: () => undefined,
       rebuild: (cursor) => this.recorder(cursor),
     };
-    return new Cursor(this.entries.start, host);
+    return new Cursor(this.start, host);
   }
 
   /** One call; returns its result and whether recorded steps served it to the end. */

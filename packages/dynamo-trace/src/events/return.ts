@@ -120,7 +120,7 @@ export function seal(cursor: Cursor, result: unknown): void {
 
 /** Values that outlive the call or are read by a later segment. */
 function neededTensors(
-  { host, owners }: Cursor,
+  { host, owners, recorder }: Cursor,
   frames: readonly Frame[],
   result: unknown,
 ): Set<Tensor> {
@@ -128,7 +128,8 @@ function neededTensors(
   const note = (tensor: Tensor): void => void needed.add(tensor);
   const reachable = (value: unknown): void => walk(value, NOWHERE, { tensor: note });
   reachable(result);
-  for (const root of host.roots()) reachable(root.value);
+  const roots = recorder?.options.sources.roots ?? host.roots();
+  for (const root of roots) reachable(root.value);
   for (const owner of owners) reachable(owner);
   for (const { slots, segment, earlierReads } of frames) {
     for (const tensor of earlierReads) needed.add(tensor);

@@ -5,7 +5,6 @@
  * the program, as PyTorch has one resume function for each: a segment knows nothing of those before it but the tensors
  * that it takes, which it checks like tensors from outside. So branches behind breaks add up instead of multiplying.
  */
-import type { BreakReason } from '../breaks/graph-breaks.js';
 import type { TrieNode } from './step.js';
 
 /** How many slots and run-time scalars the traces behind an entry point use; each new one takes the next number. */
@@ -32,19 +31,5 @@ export class EntryPoint implements TrieNode {
   /** Whether further sizes are not worth a graph: as many samples as are looked at told nothing, and they cost more than they save. */
   get isCostly(): boolean {
     return this.graphs >= ENOUGH && this.costMs > 0;
-  }
-}
-
-/** The entry points of the calls that begin in one global state. */
-export class EntryPoints {
-  readonly start: EntryPoint = new EntryPoint();
-  private readonly behind = new Map<string, EntryPoint>();
-
-  /** What follows a break at a place of the program (`callPath`), in a grad mode. */
-  after({ code }: BreakReason, place: string, gradMode: boolean): EntryPoint {
-    const key = `${code} ${gradMode} ${place}`;
-    let point = this.behind.get(key);
-    if (point === undefined) this.behind.set(key, (point = new EntryPoint()));
-    return point;
   }
 }
