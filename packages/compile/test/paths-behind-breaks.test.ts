@@ -68,7 +68,7 @@ function clippedStep(): (x: Tensor) => Tensor[] {
 
 const numbers = (values: readonly (Tensor | number)[]): number[][] =>
   values.map((value) =>
-    typeof value === 'number' ? [value] : value.reshape([-1]).toArray().map(Number),
+    typeof value === 'number' ? [value] : [value.reshape([-1]).toArray()].flat().map(Number),
   );
 
 /** Calls that give what eager gives; the compiled function. */
@@ -125,7 +125,7 @@ describe('behind graph breaks', () => {
     const compiled = compare(
       () => joined,
       100,
-      () => [randn([400]).mul(0.5)],
+      (): [Tensor] => [randn([400]).mul(0.5)],
     );
     expect(compiled.captures.length).toBeLessThanOrEqual(4);
     expect(warn.mock.calls).toEqual([[expect.stringContaining('is called with many sizes')]]);
