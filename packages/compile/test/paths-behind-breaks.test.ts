@@ -137,7 +137,7 @@ describe('behind graph breaks', () => {
     const compiled = compare(
       () => suppress,
       30,
-      () => {
+      (): [Tensor, Tensor] => {
         const corner = rand([20, 2]).mul(60);
         return [cat([corner, corner.add(rand([20, 2]).mul(40).add(5))], 1), rand([20])];
       },
@@ -149,7 +149,9 @@ describe('behind graph breaks', () => {
 
   it('branches for each parameter add up: 2 for each shape, not 2 to the power of parameters', () => {
     const warn = vi.spyOn(console, 'warn');
-    const compiled = compare(clippedStep, 40, (call) => [randn([4, 8]).mul((call % 7) / 3)]);
+    const compiled = compare(clippedStep, 40, (call): [Tensor] => [
+      randn([4, 8]).mul((call % 7) / 3),
+    ]);
     expect(compiled.captures.length).toBeLessThanOrEqual(6);
     expect(graphsOf(compiled)).toBeLessThanOrEqual(24);
     expect(warn).not.toHaveBeenCalled();
@@ -169,7 +171,7 @@ describe('behind graph breaks', () => {
         return [...results, y];
       },
       40,
-      (call) => [randn([5]).mul(call / 20)],
+      (call): [Tensor] => [randn([5]).mul(call / 20)],
     );
     expect(compiled.captures.length).toBeLessThanOrEqual(8);
     expect(warn).not.toHaveBeenCalled();
@@ -188,7 +190,7 @@ describe('behind graph breaks', () => {
     compare(
       () => (x: Tensor, y: Tensor) => branch(x.clone(), y.clone()),
       40,
-      () => [randn([6]), randn([6])],
+      (): [Tensor, Tensor] => [randn([6]), randn([6])],
     );
   });
 
@@ -207,7 +209,7 @@ describe('behind graph breaks', () => {
     compare(
       () => run,
       40,
-      () => [randn([3]), w],
+      (): [Tensor, Tensor] => [randn([3]), w],
     );
   });
 });
