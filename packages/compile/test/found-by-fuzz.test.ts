@@ -2,15 +2,17 @@
  * @file Programs in which the fuzzer found that a compiled function differed from eager mode.
  */
 import { counters, setLogSink, setLogs } from '@tessera/shared';
-import { Dropout, Linear, Sequential } from '@tessera/nn';
+import { Dropout, LayerNorm, Linear, Sequential } from '@tessera/nn';
 import {
   Function,
   type FunctionContext,
   type Tensor,
   arange,
   grad,
+  manualSeed,
   noGrad,
   ones,
+  randn,
   tensor,
 } from '@tessera/tensor';
 import { grad as slopeOf, vmap } from '@tessera/tensor/func';
@@ -411,5 +413,29 @@ describe.each(['aot_eager', 'inductor'])('found by pnpm fuzz: %s', (backend) => 
       compiled(x, false, tensor(i).requiresGrad_());
       expect(x.sum().item()).toBe(12 * i);
     }
+  });
+
+  it('halves of a batch whose last one was as long at both sizes', () => {
+    const train = (wrap: <F>(fn: F) => F): unknown[] => {
+      manualSeed(66);
+      const model = new Sequential(new LayerNorm([4]), new Linear(4, 3));
+      const step = wrap((x: Tensor): void => {
+        for (const part of x.chunk(2)) {
+          const out = model.call(part);
+          out.square().mean(-1).mean().backward();
+        }
+      });
+      const seen: unknown[] = [];
+      for (const n of [5, 4, 5, 4, 7]) {
+        step(randn([n, 4]));
+        seen.push(...model.parameters().map((p) => p.grad!.flatten().toArray()));
+      }
+      return seen;
+    };
+    const got = train((fn) => compile(fn as () => void, { backend }) as typeof fn) as number[][];
+    const want = train((fn) => fn) as number[][];
+    got.forEach((list, i) =>
+      list.forEach((value, j) => expect(value).toBeCloseTo(want[i]![j]!, 4)),
+    );
   });
 });
