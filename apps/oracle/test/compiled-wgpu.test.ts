@@ -23,36 +23,24 @@ const file = readOracleFile(RECORDED);
 /** WebGPU has no float64. */
 const isDouble = ({ args }: OracleCase): boolean => JSON.stringify(args).includes('"float64"');
 
-/** What has no code there: matrix factorizations, sizes or positions that depend on values, float64. */
+/** What has no code there: sizes or positions that depend on values, float64. */
 const NO_CODE: ReadonlySet<string> = new Set([
   'aten._efficientzerotensor.default',
-  'aten._linalg_slogdet.default',
-  'aten._linalg_svd.default',
   'aten._unique.default',
   'aten._unique2.default',
   'aten.argwhere.default',
   'aten.combinations.default',
   'aten.float_power.Tensor_Tensor',
-  'aten.linalg_lu_solve.default',
-  'aten.linalg_matrix_exp.default',
-  'aten.linalg_matrix_norm.str_ord',
-  'aten.linalg_qr.default',
-  'aten.linalg_solve_triangular.default',
-  'aten.logdet.default',
   'aten.logspace.Tensor_Tensor',
   'aten.masked_select.default',
-  'aten.matrix_exp.default',
   'aten.narrow.Tensor',
   'aten.nonzero.default',
   'aten.nonzero_numpy.default',
   'aten.nonzero_static.default',
   'aten.one_hot.default',
-  'aten.pinverse.default',
-  'aten.qr.default',
   'aten.repeat_interleave.Tensor',
   'aten.repeat_interleave.self_Tensor',
   'aten.tensor_split.tensor_indices_or_sections',
-  'aten.triangular_solve.default',
   'aten.unique_consecutive.default',
   'aten.unique_dim.default',
 ]);

@@ -17,7 +17,7 @@ export const eagerConfig: { readonly kernels: string } = defineConfig('eager', {
 
 const backends = new Map<string, KernelBackend>();
 /** How graphs are compiled: programs that have the CPU only need not know how to split them. */
-let graphSteps: typeof deviceSteps = wholeSteps;
+export let graphSteps: typeof deviceSteps = wholeSteps;
 
 /** Makes a kernel backend the one of its device, for compiled functions and eager ops. */
 export function registerKernelBackend(backend: KernelBackend): void {
@@ -57,10 +57,4 @@ export function kernelBackend(device: string): KernelBackend {
     );
   }
   return backend;
-}
-
-/** How a graph over these devices is compiled. @throws device-unavailable when one has no kernel backend */
-export function stepsOver(devices: Iterable<string>): typeof deviceSteps {
-  for (const device of devices) kernelBackend(device);
-  return graphSteps;
 }

@@ -44,7 +44,7 @@ import {
 import { type Steps, atOnce, counters, inScope, reportKernels, stageOf } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { configOfGraph } from './function-config.js';
-import { kernelBackend, stepsOver } from './device-backends.js';
+import { graphSteps, kernelBackend } from './device-backends.js';
 import { betweenPlans, checkNative } from './native-wrapper.js';
 import { compilationRecorder, showCompilation } from './observe-compilations.js';
 
@@ -63,7 +63,8 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
   if (onlyReferenceKernels() && (devices.size === 0 || devices.has('cpu')))
     return runEagerly(module);
   yield;
-  return yield* stepsOver(devices)(module, partSteps, betweenPlans);
+  if (devices.size > 1) for (const device of devices) kernelBackend(device);
+  return yield* graphSteps(module, partSteps, betweenPlans);
 });
 
 /** A compiler that makes pauses when it is asked to. */

@@ -173,8 +173,7 @@ export class Specializer {
     frame.runSegment(segment, proven);
     if (segment.runs !== 1 || proven !== null) return;
     const { entry } = this.cursor;
-    entry.graphs++;
-    entry.costMs += 2 * segment.compileMs - (now() - start);
+    entry.addGraph(2 * segment.compileMs - (now() - start));
   }
 
   /** Whether code for these sizes may run. */

@@ -24,12 +24,14 @@ export class EntryPoint implements TrieNode {
   readonly numbering: Numbering = { slots: 0, scalars: 0, sources: new Map() };
   /** Calls that recorded traces from here. */
   recordedCalls = 0;
-  /** Graphs that were made for further sizes, and by how much making their code took longer than running it once, in ms. */
-  graphs = 0;
-  costMs = 0;
-
   /** Whether further sizes are not worth a graph: as many samples as are looked at told nothing, and they cost more than they save. */
-  get isCostly(): boolean {
-    return this.graphs >= ENOUGH && this.costMs > 0;
+  isCostly = false;
+  private graphs = 0;
+  private costMs = 0;
+
+  /** A graph was made for further sizes, whose code took so much longer to make than to run once. */
+  addGraph(costMs: number): void {
+    this.costMs += costMs;
+    this.isCostly = ++this.graphs >= ENOUGH && this.costMs > 0;
   }
 }

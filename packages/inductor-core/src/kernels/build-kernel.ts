@@ -4,7 +4,7 @@
  * The final expressions are built in a fresh builder, so that equal kernels of different places come
  * out equal, and so that simplification sees the final loops.
  */
-import type { Size, SymInt } from '@tessera/shared';
+import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../ir/build.js';
 import type { Expr, Stmt } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
@@ -47,8 +47,6 @@ class Settler {
   readonly target: IrBuilder = new IrBuilder();
   private readonly symbols = new Map<string, IndexExpr>();
   private readonly memo = new Map<Expr, Expr>();
-  /** A size of the loops that is no number. */
-  private symbolic: SymInt | null = null;
 
   constructor(
     private readonly context: EmitContext,
@@ -72,8 +70,8 @@ class Settler {
     for (const v of vars) {
       const whole = split.old.get(v.name) ?? ir.sym(v.name, v.size);
       const joined = ir.substituteIndex(whole, (name) => merged.old.get(name));
-      this.bind(
-        v,
+      this.symbols.set(
+        v.name,
         this.target.substituteIndex(joined, (name) => names.get(name)),
       );
     }
@@ -84,14 +82,9 @@ class Settler {
   rename<S extends Size>(vars: readonly SizedLoop<S>[], prefix: string): SizedLoop<S>[] {
     return vars.map(({ name, size }, i) => {
       const renamed = { name: `${prefix}${i}`, size };
-      this.bind({ name, size }, this.target.sym(renamed.name, size));
+      this.symbols.set(name, this.target.sym(renamed.name, size));
       return renamed;
     });
-  }
-
-  private bind({ name, size }: SizedLoop, index: IndexExpr): void {
-    this.symbols.set(name, index);
-    if (typeof size === 'object') this.symbolic ??= size;
   }
 
   /**
@@ -102,9 +95,12 @@ class Settler {
   private variable(name: string): IndexExpr | undefined {
     const found = this.symbols.get(name);
     if (found !== undefined) return found;
-    const size = this.context.ir.sizeOf(name);
-    const other = typeof size === 'number' ? this.symbolic : size;
-    if (other != null) throw new SizesNeeded(other);
+    const { ir } = this.context;
+    // Either way of writing it may be the symbolic one.
+    for (const each of [name, ...this.symbols.keys()]) {
+      const size = ir.sizeOf(each);
+      if (typeof size === 'object') throw new SizesNeeded(size);
+    }
     return undefined;
   }
 

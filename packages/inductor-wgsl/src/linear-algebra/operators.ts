@@ -253,7 +253,9 @@ const leastSquares: MatrixOperator<{ self: Tensor; b: Tensor; rcond: number | nu
 const TERMS = 10;
 const SQUARINGS = 24;
 
-const matrixExp: MatrixOperator<{ self: Tensor }> = (_, { self }, [out]) => {
+const matrixExp: MatrixOperator<{ self: Tensor }> = (_, { self: given }, [out]) => {
+  // Halves are computed as all kernels compute them.
+  const self = given.to('float32');
   const n = self.sizes.at(-1)!;
   const norm = self.abs().sum(-1).amax(-1, { keepdim: true }).unsqueeze(-1);
   const halvings = clamp(log2(norm).ceil().add(1), 0, SQUARINGS);
