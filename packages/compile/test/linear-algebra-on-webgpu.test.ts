@@ -201,6 +201,14 @@ describe.runIf(wantsGpu)('on wgpu', () => {
     (await train('cpu')).forEach((loss, i) => expect(got[i]).toBeCloseTo(loss, 3));
   });
 
+  it('exponentials of matrices that are too large are NaN, not something else', async () => {
+    const of = async (size: number): Promise<unknown> => [
+      ...(await linalg.matrixExp(eye(2).to('wgpu').mul(size)).toTypedArray()),
+    ];
+    expect(await of(-1e4)).toEqual([0, 0, 0, 0]);
+    expect(await of(-1e9)).toEqual([NaN, NaN, NaN, NaN]);
+  });
+
   it('matrices that cannot be factored are an error of the next awaited read, or told', async () => {
     const bad = tensor([
       [1, 2],

@@ -3,7 +3,16 @@
  * break is recorded once per place of the program, so traces and graphs add up instead of multiplying.
  */
 import { Linear } from '@tessera/nn';
-import { type Tensor, cat, manualSeed, maskedSelect, noGrad, rand, randn } from '@tessera/tensor';
+import {
+  type Tensor,
+  cat,
+  full,
+  manualSeed,
+  maskedSelect,
+  noGrad,
+  rand,
+  randn,
+} from '@tessera/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { compile, compiledFunctionOf } from '../src/index.js';
 
@@ -157,9 +166,12 @@ describe('behind graph breaks', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it('a helper that reads serves all places that call it', () => {
+  const readsLargest = (x: Tensor): boolean => Number(x.abs().max().item()) > 1;
+  it.each([
+    ['a helper', readsLargest],
+    ['a compiled helper', compile(readsLargest)],
+  ])('%s that reads serves all places that call it', (_, isLarge) => {
     const warn = vi.spyOn(console, 'warn');
-    const isLarge = (x: Tensor): boolean => Number(x.abs().max().item()) > 1;
     const compiled = compare(
       () => (x: Tensor) => {
         const results: Tensor[] = [];
@@ -175,6 +187,17 @@ describe('behind graph breaks', () => {
     );
     expect(compiled.captures.length).toBeLessThanOrEqual(8);
     expect(warn).not.toHaveBeenCalled();
+  });
+
+  it('who calls the function is no place of its own', () => {
+    const compiled = compile((x: Tensor) => {
+      const y = readsLargest(x) ? x.mul(2) : x.mul(3);
+      return (readsLargest(y) ? y.exp() : y.sin()).add(1);
+    });
+    compiled(full([3], 2.5));
+    [0.5].forEach((value) => compiled(full([3], value)));
+    // One before the first read, two branches behind it, one behind the second.
+    expect(graphsOf(compiledFunctionOf(compiled)!)).toBe(4);
   });
 
   it('inputs of a later segment are told apart by what they are, not by what made them', () => {

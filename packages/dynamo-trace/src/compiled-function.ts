@@ -117,6 +117,14 @@ export class CompiledFunction {
     return this.fn.apply(self, args as unknown[]);
   }
 
+  /**
+   * Runs the program of a call that has a cursor. A place of the program is the stack down to here (`callPath`), so its name
+   * must last: builds shorten those of private methods.
+   */
+  runTraced({ self, args }: CallArguments): unknown {
+    return this.fn.apply(self, args as unknown[]);
+  }
+
   /** The entry point at a place of the program, in a global state. */
   private entryAt(place: string): EntryPoint {
     let point = this.entries.get(place);
@@ -192,7 +200,9 @@ export class CompiledFunction {
         if (isNew) recording().breaks.push(reportBreak(reason, this.name));
       },
       entryAfter: ({ code }, enabled) =>
-        this.entryAt(`${state} ${code} ${enabled} ${callPath('runEagerly')}`),
+        this.entryAt(
+          `${state} ${code} ${enabled} ${callPath('runTraced' satisfies keyof CompiledFunction)}`,
+        ),
       onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
       rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };
@@ -200,7 +210,7 @@ export class CompiledFunction {
     const cursor: Cursor = isRemembered
       ? new PureCursor({ name: this.name, sources: recording().sources, fullgraph }, start, host)
       : new Cursor(start, host);
-    const eager = (): unknown => this.runEagerly(call);
+    const eager = (): unknown => this.runTraced(call);
     const body = check === null ? eager : () => withEffectTraps(this.name, eager);
     cursor.frame.begin();
     const outcome = runToEnd(

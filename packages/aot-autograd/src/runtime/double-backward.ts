@@ -44,7 +44,7 @@ export class ConsumedBackward extends GradNode {
       modified === null ? 'backward-twice' : 'inplace-version',
       modified ??
         'Trying to backward through the graph a second time: the compiled function ran backward() through this part already.',
-      { hints: ['Call backward() once, inside or outside the compiled function.'] },
+      { hints: ['Differentiate it inside the function alone, or return it detached: x.detach().'] },
     );
   }
 }

@@ -144,9 +144,18 @@ const inverse: MatrixOperator<{ A: Tensor } & Checked> = (
   out.copy_(x);
 };
 
+/** Determinants; the factors that they are made of go to `outs`. */
+function determinants(
+  runtime: WgpuRuntime,
+  x: Tensor,
+  outs: readonly [lu: Tensor, pivots: Tensor] | null = null,
+): Tensor {
+  const [values, sign] = determinantParts(runtime, x, outs);
+  return prod(values, -1).mul(sign);
+}
+
 const determinant: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out, lu, pivots]) => {
-  const [values, sign] = determinantParts(runtime, A, [lu, pivots]);
-  out.copy_(prod(values, -1).mul(sign));
+  out.copy_(determinants(runtime, A, [lu, pivots]));
 };
 
 const logDeterminant: MatrixOperator<{ A: Tensor }> = (
@@ -166,11 +175,10 @@ const cofactor: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out]) => {
   const k = s.sizes.at(-1)!;
   const before = (x: Tensor): Tensor => cat([first, narrow(cumprod(x, -1), -1, 0, k - 1)], -1);
   const others = before(s).mul(flip(before(flip(s, [-1])), [-1]));
-  const det = (x: Tensor): Tensor => {
-    const [values, sign] = determinantParts(runtime, x);
-    return prod(values, -1).mul(sign);
-  };
-  const signs = det(u!).mul(det(v!)).unsqueeze(-1).unsqueeze(-1);
+  const signs = determinants(runtime, u!)
+    .mul(determinants(runtime, v!))
+    .unsqueeze(-1)
+    .unsqueeze(-1);
   out.copy_(matmul(u!.mul(others.unsqueeze(-2)), turned(v!)).mul(signs));
 };
 
@@ -249,7 +257,7 @@ const leastSquares: MatrixOperator<{ self: Tensor; b: Tensor; rcond: number | nu
   if (singular.numel > 0) singular.copy_(s);
 };
 
-/** Terms of the series, whose argument has a norm of at most 1/2, and squarings that there may be. */
+/** Terms of the series, whose argument has a norm of at most 1/2, and squarings that there may be: larger norms give NaN. */
 const TERMS = 10;
 const SQUARINGS = 24;
 
@@ -265,7 +273,7 @@ const matrixExp: MatrixOperator<{ self: Tensor }> = (_, { self: given }, [out]) 
   for (let term = TERMS; term > 0; term--) total = matmul(scaled, total).div(term).add(one);
   for (let step = 0; step < SQUARINGS; step++)
     total = where(halvings.gt(step), matmul(total, total), total);
-  out.copy_(total);
+  out.copy_(where(norm.gt(2 ** (SQUARINGS - 1)), NaN, total));
 };
 
 /** By qualified name; `Args` is what the operator's schema says. */
