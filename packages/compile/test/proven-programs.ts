@@ -2,6 +2,7 @@
  * @file Programs of operators that are promised to do the same at all sizes, for tests of what samples tell.
  */
 import { LSTM, functional as F } from '@tessera/nn';
+import * as linalg from '@tessera/tensor/linalg';
 import {
   type Tensor,
   arange,
@@ -430,6 +431,50 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         a.mul(eye(a.sizes[0]!).sum()).add(linspace(0, 1, a.sizes[0]!).unsqueeze(1)),
       ];
       return [...out.map((value) => value.detach()), ...gradients(sumOf(out), [a, p])];
+    },
+  },
+  'factors of batches of matrices': {
+    inputs: (n) => [leaf(n, 3, 3), leaf(n, 3, 2), leaf(n, 3)],
+    fn: (a, b, v) => {
+      const positive = a.matmul(a.mT).add(eye(3).mul(4));
+      const inside = a.detach().requiresGrad_();
+      linalg
+        .logdet(inside.matmul(inside.mT).add(eye(3)))
+        .sum()
+        .backward();
+      const factor = linalg.cholesky(positive);
+      const [values, vectors] = linalg.eigh(positive);
+      const [q, r] = linalg.qr(positive);
+      const out = [
+        factor,
+        linalg.solve(positive, b),
+        linalg.solve(positive, v),
+        linalg.inv(positive),
+        linalg.inv(positive.mul(2)),
+        linalg.det(positive),
+        linalg.logdet(positive),
+        linalg.slogdet(positive)[1],
+        linalg.solveTriangular(factor, b, { upper: false }),
+        linalg.choleskySolve(b, factor),
+        linalg.choleskyInverse(factor),
+        values,
+        vectors.square(),
+        linalg.eigvalsh(positive),
+        linalg.svdvals(b),
+        q.square(),
+        r.square(),
+      ];
+      const [lu, pivots] = linalg.luFactor(positive.detach());
+      const plain = [
+        inside.grad!,
+        lu,
+        linalg.luSolve(lu, pivots, b.detach()),
+        linalg.choleskyEx(positive.detach())[0],
+        linalg.invEx(positive.detach())[0],
+        linalg.solveEx(positive.detach(), b.detach())[0],
+        linalg.luFactorEx(positive.detach())[0],
+      ];
+      return [...out.map((each) => each.detach()), ...plain, ...gradients(sumOf(out), [a, b, v])];
     },
   },
 };

@@ -27,6 +27,7 @@ const PROGRAMS: Readonly<
     of: (x, n) => x.view([n, 4]).transpose(0, 1).contiguous().mul(3),
     sizes: (n) => [4 * n],
   },
+  'the same graph at all sizes': { of: (x) => x.mul(2), sizes: () => [5] },
   'sizes that no input has': { of: (x, n) => x.sum().expand([n, 3]).mul(2), sizes: () => [5] },
 };
 
@@ -39,6 +40,7 @@ describe('samples of graphs', () => {
       const at = last!.at([0, n])!;
       const wanted = traced(of, n, sizes(n));
       expect(printed(at.module())).toBe(printed(wanted));
+      expect(at.isFixed).toBe(printed(wanted) === printed(traced(of, 8, sizes(8))));
       expect(at.inputAt(0)).toMatchObject({ sizes: sizes(n), dtype: 'float32', device: 'cpu' });
     }
     expect(last!.at([0, 1])).toBeNull();

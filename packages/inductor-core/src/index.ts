@@ -18,6 +18,7 @@ export {
 } from './plan/plan-template.js';
 export { packInOrder } from './memory/arena.js';
 export { ProgramCode, SizeFamilies, SizeFamily } from './sizes/size-family.js';
+export { StepSamples } from './sizes/step-samples.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
@@ -285,6 +286,7 @@ export {
   wholeSteps,
   type CompiledParts,
   type CompilePart,
+  type SampleStep,
 } from './devices/compile-devices.js';
 export { type BetweenPlans, isBetweenPlans } from './devices/host-node.js';
 export { devicesOf } from './devices/node-device.js';

@@ -19,6 +19,11 @@ export class GraphAtSizes {
     private readonly values: readonly number[],
   ) {}
 
+  /** Whether it is the same graph at all sizes. */
+  get isFixed(): boolean {
+    return this.template.symbols.length === 0;
+  }
+
   private readonly numberOf = (size: Size | null): number => {
     const { symbols } = this.template;
     if (typeof size !== 'object' || size === null) return size ?? 0;

@@ -39,7 +39,8 @@ export class GraphSamples {
     if (this.templates === MOST_TEMPLATES) return null;
     const sample = { module: copyModule(module), sizes };
     const samples = [...this.samples, sample];
-    const template = GraphTemplate.of(samples.map((each) => each.module));
+    const modules = samples.map((each) => each.module);
+    const template = modules.length > 1 ? GraphTemplate.of(modules) : null;
     if (template !== null) {
       this.samples = samples;
       this.templates++;

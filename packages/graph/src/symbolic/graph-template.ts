@@ -126,15 +126,14 @@ export class GraphTemplate {
   }
 
   /**
-   * The template of graphs; null if they are not of one program, have sizes below 2 that differ, or numbers that
-   * follow no expression of the sizes of their inputs.
+   * The template of graphs, without symbols where they are the same in every number; null if they are not of one program,
+   * have sizes below 2 that differ, or numbers that follow no expression of the sizes of their inputs.
    */
   static of(graphs: readonly GraphModule[]): GraphTemplate | null {
     const [example, ...others] = graphs;
     if (others.some((other) => !isSameProgram(example, other))) return null;
     try {
-      const template = new GraphTemplate(example, graphs);
-      return template.symbols.length > 0 ? template : null;
+      return new GraphTemplate(example, graphs);
     } catch (error) {
       if (error instanceof Unfit) return null;
       throw error;

@@ -68,9 +68,15 @@ export class NodeSamples {
       samples.add(numbersIn(given, computed), numbersIn([...made], computed));
   }
 
-  /** The values of the symbols for inputs. */
-  valuesFor(inputs: readonly unknown[]): readonly number[] {
-    return this.sources.map(([input, dim]) => (inputs[input] as Tensor).sizes[dim]!);
+  /** The values of the symbols for inputs; null where one that they are read from is not given. */
+  valuesFor(inputs: readonly unknown[]): readonly number[] | null {
+    const values: number[] = [];
+    for (const [input, dim] of this.sources) {
+      const given = inputs[input] as Tensor | undefined;
+      if (given === undefined) return null;
+      values.push(given.sizes[dim]!);
+    }
+    return values;
   }
 
   /** Whether samples say the same of every node as the template, whose program computes this. */

@@ -106,6 +106,17 @@ function isMask(index: Tensor | null): boolean {
 const grouped = (channels: number, groups: number): string | null =>
   channels % groups === 0 ? '' : null;
 
+/** Systems whose right sides are vectors. */
+const solved: CaseOf<[Sized, Sized]> = ([{ sizes }, right]) =>
+  right.sizes.length === 1 || isSame(right.sizes, sizes.slice(0, -1)) ? 'vectors' : '';
+
+/** Matrices that are wider than high, or not: factors are as small as they can be. */
+const factored: CaseOf<[Sized]> = ([{ sizes }]) => `${Math.sign(sizes.at(-2)! - sizes.at(-1)!)}`;
+
+function isSame(a: Ints, b: Ints): boolean {
+  return a.length === b.length && a.every((size, d) => size === b[d]);
+}
+
 /** Images that become whole multiples. */
 const scaled: CaseOf<[Sized]> = ([self], outs) => {
   const sizes = self.sizes.slice(2);
@@ -198,6 +209,14 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   index: byIntegers,
   index_put: byIntegers,
   group_norm: ([self, groups]: [Sized, number]) => grouped(self.sizes[1]!, groups),
+  linalg_solve: solved,
+  linalg_solve_ex: solved,
+  _linalg_solve_ex: solved,
+  linalg_lu_factor: factored,
+  linalg_lu_factor_ex: factored,
+  linalg_qr: factored,
+  linalg_pinv: factored,
+  _linalg_svd: factored,
   native_group_norm: ([, , , , channels, , groups]: GroupNorm) => grouped(channels, groups),
   conv1d: convolved,
   conv2d: convolved,

@@ -40,7 +40,7 @@ export class ProvenSizes {
    * What the template's program computes for sizes of its program and the inputs of the graph, beginning with the values
    * of its symbols; null if nothing proves any.
    *
-   * @param inputs null where another graph of the program, which is proven, makes them
+   * @param inputs null where another graph of the program, which is proven, makes them; undefined for single ones
    */
   computedAt(
     sizes: readonly number[],
@@ -67,8 +67,9 @@ export class ProvenSizes {
   /** What the program computes for inputs, if every node of the template is known to be right there. */
   private computedByNode(inputs: readonly unknown[]): readonly number[] | null {
     const { template, proof, nodes } = this;
-    if (nodes === null) return null;
-    const computed = template.at(nodes.valuesFor(inputs));
+    const values = nodes?.valuesFor(inputs) ?? null;
+    if (nodes === null || values === null) return null;
+    const computed = template.at(values);
     return template.admits(computed) && proof.holds(computed, inputs) && nodes.holds(computed)
       ? computed
       : null;

@@ -70,8 +70,8 @@ export class TemplateProof {
   }
 
   /**
-   * Whether inputs, if given, are those of the template, and operators in its cases, where its program computes this.
-   * Loops: it seldom runs, so nothing inlines it.
+   * Whether inputs, as far as they are given, are those of the template, and operators in its cases, where its program
+   * computes this. Loops: it seldom runs, so nothing inlines it.
    */
   holds(computed: readonly number[], inputs: readonly unknown[] | null): boolean {
     const { sizes, conditions } = this;
@@ -80,8 +80,8 @@ export class TemplateProof {
       const input = this.inputs[i]!;
       const { position, offset, sizes, strides, wanted } = input;
       if (wanted !== null && !wanted.has(layoutIn(input, computed))) return false;
-      if (inputs === null) continue;
-      const given = inputs[position] as Tensor;
+      const given = inputs?.[position] as Tensor | undefined;
+      if (given === undefined) continue;
       if (given.storageOffset !== offset || given.sizes.length !== sizes.length) return false;
       for (let k = 0; k < sizes.length; k++) {
         if (given.sizes[k] !== computed[sizes[k]!]) return false;

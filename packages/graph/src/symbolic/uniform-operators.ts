@@ -11,7 +11,7 @@ import { CASES, type CaseOf, type Shaped, numelOf } from './operator-cases.js';
 
 /** Those without cases, by name; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
-  `tessera::autograd_grad tessera::recurrent_states tessera::recurrent_layer tessera::recurrent_layer_backward
+  `tessera::leaf tessera::autograd_grad tessera::recurrent_states tessera::recurrent_layer tessera::recurrent_layer_backward
   tessera::ctc_alphas tessera::ctc_alphas_backward
   squeeze unsqueeze permute transpose t mT movedim expand expand_as
   detach clone contiguous _to_copy to stack cat split_with_sizes
@@ -31,6 +31,10 @@ const UNIFORM: ReadonlySet<string> = new Set(
   kl_div binary_cross_entropy binary_cross_entropy_with_logits
   relu6 square rsub selu celu glu glu_backward
   cosine_similarity pairwise_distance
+  linalg_cholesky linalg_cholesky_ex cholesky_solve cholesky_inverse linalg_inv linalg_inv_ex
+  linalg_det _linalg_det linalg_slogdet _linalg_slogdet logdet
+  linalg_eigh _linalg_eigh linalg_eigvalsh linalg_solve_triangular linalg_lu_solve
+  tessera::linalg_cofactor tessera::pivots_to_permutation
   mm bmm mv dot addmm baddbmm matmul linear outer inner einsum tensordot
   _scaled_dot_product_flash_attention_for_cpu
   _scaled_dot_product_flash_attention_for_cpu_backward

@@ -3,16 +3,17 @@
  *
  * A graph of one device is one plan. Others, and those with kernels of the program's that its plan cannot call, are
  * split (`splitGraph`): every subgraph is a plan of its own for the backend of its device, and the steps run in order,
- * with the copies between devices and the calls of kernels made by the host.
+ * with the copies between devices and the calls of kernels made by the host. At sizes at which every step is known (code of
+ * parts by its template, what the host runs by samples of it), the graph has a function without being made.
  */
-import { type GraphModule, type Node, getItem, tensorVal } from '@tessera/graph';
+import { type GraphModule, type Node, type SampledGraph, getItem, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import { checkPromise, emptyFromMeta, sameNumbers } from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../compile-to-executable.js';
 import { type BetweenPlans, isHostNode } from './host-node.js';
 import { devicesOf } from './node-device.js';
-import { type DeviceStep, splitGraph } from './split-graph.js';
+import { type DeviceStep, type SplitGraph, splitGraph } from './split-graph.js';
 
 /** Compiles a graph of one device under a name. */
 export type CompilePart<R = CompiledGraph> = (
@@ -21,6 +22,9 @@ export type CompilePart<R = CompiledGraph> = (
   name: string,
 ) => R;
 
+/** Notes a step of a split graph under a name; null where nothing is known of it at other sizes. */
+export type SampleStep = (module: GraphModule, name: string) => SampledGraph | null;
+
 /** A compiled graph: values of the placeholders in, values of the output list out. */
 export interface CompiledParts {
   (inputs: readonly unknown[]): unknown[];
@@ -28,7 +32,7 @@ export interface CompiledParts {
   readonly parts: readonly CompiledGraph[];
   /** See `CompiledGraph`. */
   readonly isFresh: (position: number) => boolean;
-  /** See `CompiledGraph`; of a graph of one device. */
+  /** See `CompiledGraph`. */
   readonly forSizes?: CompiledGraph['forSizes'];
   /** Frees compiled code and memory. */
   dispose(): void;
@@ -56,11 +60,12 @@ export function* deviceSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans = () => false,
+  sample: SampleStep = () => null,
 ): Steps<CompiledParts> {
   yield;
   const isSplit =
     devicesOf(module).size > 1 || module.graph.nodes.some((node) => isHostNode(node, betweenPlans));
-  return yield* (isSplit ? splitSteps : wholeSteps)(module, compile, betweenPlans);
+  return yield* (isSplit ? splitSteps : wholeSteps)(module, compile, betweenPlans, sample);
 }
 
 /** Compiles a graph of one device as a whole. */
@@ -76,52 +81,111 @@ export function* wholeSteps(
   return Object.assign(call, { parts: [whole], isFresh, forSizes, dispose });
 }
 
+/** What a step of a graph is called with, and gives. */
+type RunStep = (inputs: readonly unknown[]) => readonly unknown[];
+
+/** A step that can run. */
+interface LoadedStep extends DeviceStep {
+  readonly run: RunStep;
+  /** The same at other sizes, as `CompiledGraph.forSizes`; inputs that other steps make are undefined. */
+  readonly forSizes: (
+    sizes: readonly number[],
+    inputs: readonly unknown[] | null,
+  ) => RunStep | null;
+}
+
 /** Compiles a graph part by part. */
 function* splitSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans,
+  sample: SampleStep,
 ): Steps<CompiledParts> {
-  const { steps, slots, results } = splitGraph(module, betweenPlans);
+  const split = splitGraph(module, betweenPlans);
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());
-  const load = function* (step: DeviceStep): Steps<Loaded> {
-    if (step.device === null) return { ...step, run: hostStep(step) };
-    const part = yield* compile(step.module, step.device, `graph_${parts.length}`);
-    parts.push(part);
-    return { ...step, run: part };
-  };
-  const loaded: Loaded[] = [];
+  const loaded: LoadedStep[] = [];
   try {
-    for (const step of steps) loaded.push(yield* load(step));
+    for (const [i, step] of split.steps.entries()) {
+      const sampled = (): SampledGraph | null => sample(step.module, `step_${i}`);
+      if (step.device === null) {
+        loaded.push(hostStep(step, sampled()));
+        continue;
+      }
+      const part = yield* compile(step.module, step.device, `graph_${parts.length}`);
+      parts.push(part);
+      loaded.push(partStep(step, part, part.isShared ? null : sampled()));
+    }
   } catch (error) {
     dispose();
     throw error;
   }
-  const call = (inputs: readonly unknown[]): unknown[] => {
+  const call = callSteps(
+    split,
+    loaded.map(({ run }) => run),
+  );
+  const namesNumbers = split.results.some(
+    (result) => result.kind === 'value' && typeof result.value === 'number',
+  );
+  const forSizes: CompiledParts['forSizes'] = (sizes, inputs) => {
+    const runs: RunStep[] = [];
+    for (const step of loaded) {
+      const given = inputs === null ? null : step.reads.map((slot) => inputs[slot]);
+      const run = step.forSizes(sizes, given);
+      if (run === null) return null;
+      runs.push(run);
+    }
+    return callSteps(split, runs);
+  };
+  // Results of one part may be read by another, and by transfers.
+  const rest = { parts, isFresh: () => false, dispose };
+  return Object.assign(call, rest, namesNumbers ? {} : { forSizes });
+}
+
+/** Runs the steps of a graph in order. */
+function callSteps(
+  { steps, slots, results }: SplitGraph,
+  runs: readonly RunStep[],
+): (inputs: readonly unknown[]) => unknown[] {
+  return (inputs) => {
     const values: unknown[] = [...inputs];
     values.length = slots;
-    for (const { reads, fills, frees, run } of loaded) {
-      const made = run(reads.map((slot) => values[slot]));
-      fills.forEach((slot, i) => (values[slot] = made[i]));
+    steps.forEach(({ reads, fills, frees }, i) => {
+      const made = runs[i]!(reads.map((slot) => values[slot]));
+      fills.forEach((slot, k) => (values[slot] = made[k]));
       for (const slot of frees) {
         (values[slot] as Tensor).storage.release();
         values[slot] = undefined;
       }
-    }
+    });
     return results.map((result) => (result.kind === 'slot' ? values[result.slot] : result.value));
   };
-  // Results of one part may be read by another, and by transfers.
-  return Object.assign(call, { parts, isFresh: () => false, dispose });
 }
 
-/** A step that can run. */
-interface Loaded extends DeviceStep {
-  readonly run: (inputs: readonly unknown[]) => readonly unknown[];
+/** A step that is a plan, which is the same at all sizes if samples of it are. */
+function partStep(step: DeviceStep, part: CompiledGraph, sampled: SampledGraph | null): LoadedStep {
+  const isFixed = (sizes: readonly number[]): boolean => sampled?.at(sizes)?.isFixed === true;
+  return {
+    ...step,
+    run: part,
+    forSizes: (sizes, inputs) => part.forSizes?.(sizes, inputs) ?? (isFixed(sizes) ? part : null),
+  };
 }
 
-/** Runs what the host does, operator by operator. */
-function hostStep({ module }: DeviceStep): Loaded['run'] {
+/** A step that the host runs. */
+function hostStep(step: DeviceStep, sampled: SampledGraph | null): LoadedStep {
+  return {
+    ...step,
+    run: eachOperator(step.module),
+    forSizes: (sizes) => {
+      const known = sampled?.at(sizes) ?? null;
+      return known === null ? null : eachOperator(known.module());
+    },
+  };
+}
+
+/** Runs a graph operator by operator. */
+function eachOperator(module: GraphModule): RunStep {
   const { results } = module.graph;
   return (inputs) => {
     const made = module.forward(...inputs) as readonly Tensor[];

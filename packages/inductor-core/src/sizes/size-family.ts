@@ -25,6 +25,7 @@ import {
   routeOf,
 } from '../compile-to-executable.js';
 import { TemplateOutputs } from '../plan/template-outputs.js';
+import { programKey } from './program-key.js';
 
 /** Templates after which a program is taken to have none. */
 const MOST_TEMPLATES = 3;
@@ -188,7 +189,7 @@ export class SizeFamily {
     const known = this.known?.templateFor([...this.samples, sample]);
     const graph =
       known?.graph ?? GraphTemplate.of([...this.samples, sample].map(({ module }) => module));
-    if (graph === null) {
+    if (graph === null || graph.symbols.length === 0) {
       // A first graph with sizes of its own kind (0, 1) is no sample of the others.
       if (this.loaded === null) this.samples[0] = sample;
       return null;
@@ -234,11 +235,7 @@ export class SizeFamilies {
     options: ExecutableOptions,
     sizes: readonly number[] | null,
   ): Steps<CompiledGraph> {
-    const { nodes, outputNode } = module.graph;
-    const names = [nodes, outputNode?.allInputNodes() ?? []].map((list) =>
-      list.map(({ name }) => name).join(),
-    );
-    const key = `${backend.name};${options.name ?? ''};${names.join(';')}`;
+    const key = programKey(module, `${backend.name};${options.name ?? ''}`);
     let family = this.families.get(key);
     if (family === undefined) {
       const known = this.program.of(key);
