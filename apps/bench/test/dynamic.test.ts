@@ -14,6 +14,7 @@ const OPERATORS: Readonly<Record<string, number>> = {
   growing_cache: 11,
   resnet18_images: 69,
   lstm_lengths: 14,
+  moved_batch: 7,
   moving_slice: 3,
 };
 

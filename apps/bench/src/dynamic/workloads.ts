@@ -199,6 +199,20 @@ export const DYNAMIC_WORKLOADS: readonly DynamicWorkload[] = [
     },
   },
   {
+    name: 'moved_batch',
+    about: 'a batch that is normalised on the CPU and classified on the device: a graph in parts on a GPU',
+    isInference: true,
+    sizes: (small) => shuffled(1, 64, small ? 20 : 40),
+    make(device, small) {
+      const model = mlp(device, small);
+      const width = small ? 32 : 784;
+      return {
+        inputs: (size) => [randn([size, width])],
+        step: (_, [x]) => model.call(x!.sub(x!.mean(1, { keepdim: true })).to(device)),
+      };
+    },
+  },
+  {
     name: 'moving_slice',
     about: 'a row written to a cache at a place that moves, and the sum of the cache',
     isInference: true,
