@@ -200,7 +200,8 @@ export const DYNAMIC_WORKLOADS: readonly DynamicWorkload[] = [
   },
   {
     name: 'moved_batch',
-    about: 'a batch that is normalised on the CPU and classified on the device: a graph in parts on a GPU',
+    about:
+      'a batch that is normalised on the CPU and classified on the device: a graph in parts on a GPU',
     isInference: true,
     sizes: (small) => shuffled(1, 64, small ? 20 : 40),
     make(device, small) {
