@@ -117,7 +117,8 @@ let code: number;
 try {
   code = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(isTesseraError(error) ? error.message : error);
+  const isUsage = (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') ?? false;
+  console.error(isUsage || isTesseraError(error) ? (error as Error).message : error);
   code = 1;
 }
 // Worker threads of the engines would keep the process alive; what was written must be out first.

@@ -171,7 +171,7 @@ function ofDevice(device: 'cpu' | 'wgpu'): void {
   );
 
   // SwiftShader takes up to 20 seconds for the code of one.
-  const names = device === 'cpu' ? Object.keys(NETWORKS) : sampled(Object.keys(NETWORKS), 3);
+  const names = device === 'cpu' ? Object.keys(NETWORKS) : sampled(Object.keys(NETWORKS), 2);
   it.each(names)(`%s: outputs and gradients as step by step (${sampleName})`, async (name) => {
     manualSeed(3);
     const network = NETWORKS[name]!();
