@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { fullTests } from '../../../tooling/full-tests.js';
 import '../src/index.js';
 
-const STEPS = fullTests ? 50_000 : 8_000;
+const STEPS = fullTests ? 50_000 : 15_000;
 const MIB = 2 ** 20;
 /** Dead tensors are looked for whenever so much has been allocated since; 32 MiB is what was measured. */
 const TENSOR_BOUND = 64 * MIB;
