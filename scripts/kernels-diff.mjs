@@ -42,7 +42,9 @@ function sourcesOf(tree) {
         const { exports } = JSON.parse(
           readFileSync(join(tree, 'packages', short, 'package.json'), 'utf8'),
         );
-        const source = exports[entry === undefined ? '.' : `./${entry}`]?.['@tessera/source'];
+        const exported = exports[entry === undefined ? '.' : `./${entry}`];
+        // In Node, which has what prints WebAssembly and all registered forms of kernels.
+        const source = (exported?.node ?? exported)?.['@tessera/source'];
         return source === undefined
           ? { errors: [{ text: `${path} has no sources` }] }
           : { path: join(tree, 'packages', short, source) };
