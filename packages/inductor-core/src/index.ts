@@ -129,6 +129,14 @@ export type {
   SharedArray,
 } from './schedule/kernel/scheduled-kernel.js';
 export type {
+  BlockLayout,
+  BlockProduct,
+  BlockRange,
+  BlockSide,
+  BlockStmt,
+  PackOrder,
+} from './schedule/kernel/blocks.js';
+export type {
   Cell,
   RegisterOp,
   RegisterStmt,
@@ -145,12 +153,7 @@ export {
   type AttentionOrders,
   visitColumns,
 } from './schedule/attention/attention-frame.js';
-export {
-  type AttentionBlocks,
-  attentionBlocks,
-  blocksPay,
-  sumsColumns,
-} from './schedule/attention/attention-blocks.js';
+export { blocksPay, sumsColumns } from './schedule/attention/attention-blocks.js';
 export {
   ATTENTION_TILES,
   attentionFits,
@@ -170,6 +173,17 @@ export {
   type AttentionChoices,
   scheduleAttention,
 } from './schedule/attention/schedule-attention.js';
+export { scheduleAttentionBlocks } from './schedule/attention/schedule-blocks.js';
+export {
+  packOrder,
+  panelPitch,
+  plainOperand,
+  type PlainOperand,
+  roundUp,
+  rowPitch,
+} from './schedule/products/block-layouts.js';
+export { flatStride, stridesOf } from './schedule/products/flat-stride.js';
+export { adjacency, mergedSpace, type MergedSpace } from './schedule/products/merged-space.js';
 export {
   contiguousAlongK,
   loadOrder,
@@ -244,7 +258,7 @@ export {
   isVariable,
   otherParts,
 } from './ir/linear-form.js';
-export { decayingExponentials, inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
+export { inTwoPasses, type ReduceStmt } from './schedule/two-passes.js';
 
 export type {
   BufferSource,

@@ -119,11 +119,174 @@ describe('attention', () => {
     );
     expect(printSchedule(cpuBackend.generate(kernel).schedule!())).toMatchInlineSnapshot(`
       "scheduled attention
-        rows of a block: 128
-        rows of a work item: a block
-        columns of a block: 256
-        columns that are read: all
-        scratch memory of a thread: 250944 bytes"
+        variable b0: 2
+        variable n0: 64
+        variable k0: 64
+        variable row: 512
+        variable down: 128
+        variable first: 512
+        variable along: 256
+        variable element: 64
+        grid item: 8, about 419431 ns each
+        scratch scores.0: f32[34816]
+        scratch sums.0: f32[10240]
+        scratch peaks.: f32[128]
+        scratch totals.: f32[128]
+        scratch columns.: f32[17424]
+        accumulator peak: peak of f32 gives acc0: f32
+        accumulator sum: sum of f32 gives acc1: f32
+        product score0: tiles of 4 × 2 vectors to scores.0, rows 272 apart
+          t0: f32 = q[32768*b0 + 64*m0 + k0]
+          a = t0: in place
+          t0: f32 = k[32768*b0 + 64*j1 + k0]
+          b = t0: rows along transposed in columns., up to 256 × 64
+        product value0: tiles of 4 × 2 vectors to sums.0, rows 80 apart
+          a: scores.0, 272 and 1 apart
+          t0: f32 = v[32768*b0 + 64*j1 + n0]
+          b = t0: panels in columns., up to 64 × 256
+        routine begin(rows)
+          loop down from 0 to rows
+            peaks.[down] = -Infinity
+            totals.[down] = 0
+            loop element from 0 to 64 by 8
+              vector element + 0..3 × 2
+                sums.0[80*down + element] = 0
+        routine weigh(batch, row, rows, turn, first, cols)
+          let b0 = batch
+          loop down from 0 to rows
+            let m0 = row + down
+            start peak
+            let along.8 = (cols div 8)*8
+            let along.4 = (cols div 4)*4
+            loop along from 0 to along.8 by 8
+              vector along + 0..3 × 2
+                let j1 = first + along
+                t1: f32 = scores.0[272*down + along]
+                t2: f32 = t1 * 0.25
+                t3: f32 = bias[512*m0 + j1]
+                t4: f32 = t2 + t3
+                update peak with t4 at along
+                scores.0[272*down + along] = t4
+            loop along from along.8 to along.4 by 4
+              vector along + 0..3
+                let j1 = first + along
+                t1: f32 = scores.0[272*down + along]
+                t2: f32 = t1 * 0.25
+                t3: f32 = bias[512*m0 + j1]
+                t4: f32 = t2 + t3
+                update peak with t4 at along
+                scores.0[272*down + along] = t4
+            loop along from along.4 to cols
+              vector along + 0..3, 1 of 4
+                let j1 = first + along
+                t1: f32 = scores.0[272*down + along]
+                t2: f32 = t1 * 0.25
+                t3: f32 = bias[512*m0 + j1]
+                t4: f32 = t2 + t3
+                update peak with t4 at along
+                scores.0[272*down + along] = t4
+            part peak
+            fold peak
+            finish peak
+            start sum
+            let along.8 = (cols div 8)*8
+            let along.4 = (cols div 4)*4
+            loop along from 0 to along.8 by 8
+              vector along + 0..3 × 2
+                t0: f32 = scores.0[272*down + along]
+                t1: f32 = peaks.[down]
+                t2: f32 = maximum(t1, acc0)
+                t3: bool = t2 == -Infinity
+                t4: f32 = where(t3, 0, t2)
+                t5: f32 = t0 - t4
+                t6: f32 = exp(t5)
+                update sum with t6 at along
+                scores.0[272*down + along] = t6
+            loop along from along.8 to along.4 by 4
+              vector along + 0..3
+                t0: f32 = scores.0[272*down + along]
+                t1: f32 = peaks.[down]
+                t2: f32 = maximum(t1, acc0)
+                t3: bool = t2 == -Infinity
+                t4: f32 = where(t3, 0, t2)
+                t5: f32 = t0 - t4
+                t6: f32 = exp(t5)
+                update sum with t6 at along
+                scores.0[272*down + along] = t6
+            loop along from along.4 to cols
+              vector along + 0..3, 1 of 4
+                t0: f32 = scores.0[272*down + along]
+                t1: f32 = peaks.[down]
+                t2: f32 = maximum(t1, acc0)
+                t3: bool = t2 == -Infinity
+                t4: f32 = where(t3, 0, t2)
+                t5: f32 = t0 - t4
+                t6: f32 = exp(t5)
+                update sum with t6 at along
+                scores.0[272*down + along] = t6
+            part sum
+            fold sum
+            finish sum
+            loop element from 0 to 64 by 8
+              vector element + 0..3 × 2
+                t0: f32 = sums.0[80*down + element]
+                t1: f32 = peaks.[down]
+                t2: f32 = maximum(t1, acc0)
+                t3: bool = t2 == -Infinity
+                t4: f32 = where(t3, 0, t2)
+                t5: f32 = t1 - t4
+                t6: f32 = exp(t5)
+                t7: f32 = t0 * t6
+                sums.0[80*down + element] = t7
+            t84: f32 = totals.[down]
+            t85: f32 = peaks.[down]
+            t86: f32 = maximum(t85, acc0)
+            t87: bool = t86 == -Infinity
+            t88: f32 = where(t87, 0, t86)
+            t89: f32 = t85 - t88
+            t90: f32 = exp(t89)
+            t91: f32 = t84 * t90
+            t92: f32 = t91 + acc1
+            totals.[down] = t92
+            peaks.[down] = t86
+        routine finish(batch, row, rows)
+          let b0 = batch
+          loop down from 0 to rows
+            let m0 = row + down
+            loop n0 from 0 to 64 by 8
+              vector n0 + 0..3 × 2
+                t0: f32 = sums.0[80*down + n0]
+                t1: f32 = totals.[down]
+                t2: bool = t1 == 0
+                t3: f32 = where(t2, 1, t1)
+                t4: f32 = t0 / t3
+                out[32768*b0 + 64*m0 + n0] = t4
+            t9: f32 = peaks.[down]
+            t10: bool = t9 == -Infinity
+            t11: f32 = totals.[down]
+            t12: f32 = log(t11)
+            t13: f32 = t9 + t12
+            t14: f32 = where(t10, t9, t13)
+            sums[512*b0 + m0] = t14
+        let batch = item div 4
+        let b0 = batch
+        let block = item mod 4
+        let row = block*128
+        let rows = 512 + row*-1 at most 128
+        begin(rows)
+        pack a of score0: lines row + rows, steps 0 + 64 of batch
+        let start = 0
+        let stop = 512
+        loop turn from 0 to 1
+          loop first from start to stop by 256
+            let col = turn*512 + first
+            let cols = stop + first*-1 at most 256
+            pack b of score0: lines col + cols, steps 0 + 64 of batch
+            multiply score0[0..]: rows × cols, 64 steps
+            weigh(batch, row, rows, turn, first, cols)
+            pack b of value0: lines 0 + 64, steps col + cols of batch
+            add value0[0..]: rows × 64, cols steps
+        finish(batch, row, rows)"
     `);
   });
 

@@ -58,6 +58,8 @@ export class BodyEmitter {
   readonly index: IndexCode;
   /** Consulted before an expression is emitted. */
   override: Override = () => undefined;
+  /** What else may be read and written by name. */
+  arrays: (name: string) => BufferRef | undefined = () => undefined;
   /** Called after an expression was emitted. */
   onValue: (expr: Expr, value: Value) => void = () => {};
   readonly #access: AccessCode;
@@ -87,9 +89,9 @@ export class BodyEmitter {
     this.#access = new AccessCode(this.scope, this.vb, this.index);
   }
 
-  /** A buffer parameter with its address in a local. */
+  /** A buffer parameter, or an array, with its address in a local. */
   buffer(name: string): BufferRef {
-    return this.#arguments.buffer(name);
+    return this.arrays(name) ?? this.#arguments.buffer(name);
   }
 
   /** A size: a constant, or a local that is set at entry. */

@@ -5,9 +5,9 @@
  * are the work items of the function.
  */
 import {
-  decayingExponentials,
   extent,
   type Expr,
+  type GeneratedKernel,
   type IndexExpr,
   type LoopKernel,
   type LoopStmt,
@@ -38,60 +38,72 @@ function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
   return select(limit(), local, op('i32.gt_u', local, limit()));
 }
 
-class ScheduledEmitter {
-  readonly #f: WasmFunction;
-  readonly #body: BodyEmitter;
-  readonly #rows: KeptRows;
+/** Statements of a scheduled kernel in a function, which has the parameter `args`. */
+export class ScheduledEmitter {
+  protected readonly body: BodyEmitter;
+  protected readonly rows: KeptRows;
   /** Vectors of four that an accumulator is updated with at once. */
   readonly #groups = new Map<string, number>();
   /** Accumulators that have been started. */
   readonly #running = new Map<string, Reducer | ScanState>();
-  readonly #exponentials: ReadonlySet<Expr>;
   /** Variables that are no locals: the code of expressions goes by what they are of others. */
   readonly #defined: ReadonlyMap<string, IndexExpr>;
 
   constructor(
-    readonly kernel: LoopKernel<Size>,
-    readonly scheduled: ScheduledKernel,
-    readonly options: KernelOptions,
+    protected readonly f: WasmFunction,
+    protected readonly kernel: GeneratedKernel<Size>,
+    protected readonly scheduled: ScheduledKernel,
+    protected readonly options: KernelOptions,
+    private readonly statements: ScheduledBody = scheduled.body,
   ) {
-    const { body, scratch = [] } = scheduled;
-    const space = scheduledSpace(scheduled);
-    this.#f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
-    this.#body = new BodyEmitter(this.#f, kernel, space, options);
-    this.#rows = new KeptRows(this.#body, scratch);
+    const space = scheduledSpace(scheduled, statements);
+    this.body = new BodyEmitter(f, kernel, space, options);
+    this.rows = new KeptRows(this.body, scheduled.scratch ?? []);
     this.#defined = space.definitions;
-    this.#countGroups(body, 1);
-    this.#exponentials = decayingExponentials(scheduled.kernel as LoopKernel<Size>);
+    this.#countGroups(statements, 1);
+    this.body.override = (expr) => this.rows.recall(expr) ?? this.#decaying(expr);
+    this.body.onValue = (expr, value) => this.rows.keep(expr, value);
   }
 
-  emit(): WasmKernel {
-    const { grid, body } = this.scheduled;
-    if (body.length > 0) this.#emitItems(body);
+  /** The statements for each work item from `begin` to below `end`. */
+  items(): WasmKernel {
+    const { grid } = this.scheduled;
+    const { f, statements } = this;
+    if (statements.length > 0)
+      this.body.scope.loop(grid.name, f.param('begin'), f.param('end'), 1, () =>
+        this.#emitBody(statements),
+      );
     return {
       name: this.kernel.name,
-      func: this.#f,
+      func: f,
       workItems: grid.extent,
       sizes: this.options.sizes.list,
       costPerItem: grid.nanoseconds ?? 0,
-      scratchBytesPerThread: this.#rows.bytes,
+      scratchBytesPerThread: this.rows.bytes,
       ...(grid.ordered === true && { needsSerial: true }),
     };
   }
 
-  #emitItems(body: ScheduledBody): void {
-    const { scope } = this.#body;
-    this.#body.override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
-    this.#body.onValue = (expr, value) => this.#rows.keep(expr, value);
-    const { name } = this.scheduled.grid;
-    scope.loop(name, this.#f.param('begin'), this.#f.param('end'), 1, () => this.#emitBody(body));
+  /** The statements, of which parameters of the function are variables. */
+  routine(parameters: readonly string[]): void {
+    for (const name of parameters) this.body.scope.bind(name, this.f.param(name));
+    this.#emitBody(this.statements);
+  }
+
+  /** A statement that there are no words for here. */
+  protected other(stmt: ScheduledStmt): void {
+    throw new TypeError(`there is no code for '${stmt.kind}'`);
   }
 
   /** An exponential whose argument is known not to be positive. */
   #decaying(expr: Expr): (() => Value) | undefined {
-    if (!this.#exponentials.has(expr) || expr.kind !== 'op' || kindOf(expr.dtype) !== 'f32')
+    if (
+      this.scheduled.decaying?.has(expr) !== true ||
+      expr.kind !== 'op' ||
+      kindOf(expr.dtype) !== 'f32'
+    )
       return undefined;
-    const body = this.#body;
+    const body = this.body;
     return () => {
       const x = body.value(expr.args[0]!);
       body.vb.hint = 'exp';
@@ -109,7 +121,7 @@ class ScheduledEmitter {
   }
 
   #emitBody(body: ScheduledBody): void {
-    this.#rows.within(body, () => {
+    this.rows.within(body, () => {
       for (const stmt of body) this.#emitStmt(stmt);
     });
   }
@@ -123,7 +135,7 @@ class ScheduledEmitter {
       case 'vector': {
         const { lane, across, groups, valid } = stmt.lanes;
         const lanes = { lane, across, groups, active: valid as number };
-        return this.#body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
+        return this.body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
       }
       case 'start':
         return this.#start(stmt.of);
@@ -138,43 +150,43 @@ class ScheduledEmitter {
       case 'finish':
         return this.#reducers(stmt.of, (reducer) => {
           const { ids } = reducer.accumulator;
-          reducer.finish().forEach((value, i) => this.#body.scope.bindAcc(ids[i]!, value));
+          reducer.finish().forEach((value, i) => this.body.scope.bindAcc(ids[i]!, value));
         });
       case 'keep':
       case 'recall':
         // They hold for all of their body.
         return;
       case 'store':
-        return this.#body.store(stmt);
+        return this.body.store(stmt);
       default:
-        throw new TypeError(`there is no code for '${stmt.kind}'`);
+        this.other(stmt);
     }
   }
 
   #define({ name, index, atMost: most }: Extract<ScheduledStmt, { kind: 'let' }>): void {
     if (this.#defined.has(name)) return;
-    const { scope } = this.#body;
+    const { scope } = this.body;
     // What follows the sign only tells variables of the schedule apart.
     const [hint] = name.split('@');
-    const code = placeCode(this.#body, index);
+    const code = placeCode(this.body, index);
     if (most === undefined) {
-      scope.bind(name, index.kind === 'size' ? (code as Local<'i32'>) : this.#f.let(hint, code));
+      scope.bind(name, index.kind === 'size' ? (code as Local<'i32'>) : this.f.let(hint, code));
       return;
     }
-    const limit = (): Code<'i32'> => this.#body.size(most);
+    const limit = (): Code<'i32'> => this.body.size(most);
     if (index.kind === 'sym' || index.kind === 'size') {
-      scope.bind(name, this.#f.let(hint, atMost(code as Local<'i32'>, limit)));
+      scope.bind(name, this.f.let(hint, atMost(code as Local<'i32'>, limit)));
       return;
     }
-    const local = this.#f.let(hint, code);
-    this.#f.set(local, atMost(local, limit));
+    const local = this.f.let(hint, code);
+    this.f.set(local, atMost(local, limit));
     scope.bind(name, local);
   }
 
   #loop({ name, begin, ends, pace, body }: LoopStmt): void {
-    const { scope } = this.#body;
-    const from = boundOf(this.#body, begin);
-    const limits = ends.map((end) => boundOf(this.#body, end));
+    const { scope } = this.body;
+    const from = boundOf(this.body, begin);
+    const limits = ends.map((end) => boundOf(this.body, end));
     const step = pace as number;
     const emit = (): void => this.#emitBody(body);
     const isOnce = (limit: Local<'i32'> | number): boolean =>
@@ -187,10 +199,10 @@ class ScheduledEmitter {
 
   /** A loop that runs once, or not at all. */
   #once(name: string, begin: number, end: Local<'i32'>, body: () => void): void {
-    const { scope } = this.#body;
+    const { scope } = this.body;
     scope.nest((inside) => {
-      this.#f.if(op('i32.gt_u', end, i32(begin)), () => {
-        const at = this.#f.let(name, i32(begin));
+      this.f.if(op('i32.gt_u', end, i32(begin)), () => {
+        const at = this.f.let(name, i32(begin));
         inside(() => {
           scope.bind(name, at);
           body();
@@ -200,8 +212,8 @@ class ScheduledEmitter {
   }
 
   #start(names: readonly string[]): void {
-    const { vb, scope } = this.#body;
-    const points = extent(this.kernel.inner);
+    const { vb, scope } = this.body;
+    const points = this.kernel.kind === 'loop' ? extent(this.kernel.inner) : 1;
     // Outside of vectors, lanes have parts of one result.
     const combine = scope.lanes === undefined;
     // Registers are made in the order of declaration.
@@ -209,7 +221,7 @@ class ScheduledEmitter {
       const { name } = accumulator;
       if (!names.includes(name)) continue;
       const groups = scope.lanes?.groups ?? this.#groups.get(name)!;
-      const count = (dtype: DType): Regs => this.#body.sizeRegs(points, dtype);
+      const count = (dtype: DType): Regs => this.body.sizeRegs(points, dtype);
       const state =
         accumulator.running === true
           ? new ScanState(vb, accumulator, groups, combine)
@@ -224,7 +236,7 @@ class ScheduledEmitter {
   }
 
   #update({ of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>): void {
-    const body = this.#body;
+    const body = this.body;
     const lanes = body.scope.lanes!;
     const state = this.#running.get(of)!;
     const taken = body.value(value);
@@ -243,5 +255,6 @@ export function emitScheduled(
   scheduled: ScheduledKernel,
   options: KernelOptions,
 ): WasmKernel {
-  return new ScheduledEmitter(kernel, scheduled, options).emit();
+  const f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
+  return new ScheduledEmitter(f, kernel, scheduled, options).items();
 }

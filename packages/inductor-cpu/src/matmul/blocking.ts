@@ -6,9 +6,8 @@
  * it, one B panel (first-level cache) at a time. A work item is `rowsPerItem` rows of one column block;
  * consecutive items share their packed B, so a thread's range of items packs each block of B once.
  */
-import type { SizedLoop } from '@tessera/inductor-core';
+import { type SizedLoop, mergedSpace, roundUp } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeHint } from '@tessera/shared';
-import { mergedSpace } from './matmul-space.js';
 import type { MatmulProblem } from './problem.js';
 
 /** Extents in rows, columns and k. */
@@ -144,9 +143,4 @@ function greatestCommonDivisor(a: number, b: number): number {
 function evenBlock(count: number, limit: number, grain: number): number {
   const blocks = Math.ceil(count / limit);
   return Math.min(roundUp(Math.ceil(count / blocks), grain), roundUp(count, grain));
-}
-
-/** The next multiple of `grain`. */
-export function roundUp(value: number, grain: number): number {
-  return Math.ceil(value / grain) * grain;
 }

@@ -3,7 +3,7 @@
  *
  * It runs over a block of rows at a time, while the sums are still in a near cache.
  */
-import type { SizedLoop } from '@tessera/inductor-core';
+import { type SizedLoop, mergedSpace } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
@@ -12,7 +12,7 @@ import { i32, memory, op } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import type { MatmulProblem } from './problem.js';
 
 /** Elements of a full vector iteration. */

@@ -4,15 +4,22 @@
  * Both forms look the same to the tile loop: an address for the first tile of a block, constant byte
  * strides within a tile, and a constant distance to the next tile.
  */
+import {
+  type PlainOperand,
+  packOrder,
+  panelPitch,
+  roundUp,
+  rowPitch,
+} from '@tessera/inductor-core';
 import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { roundUp, type Blocking } from './blocking.js';
+import type { Blocking } from './blocking.js';
 import { scaled, sum } from './index-code.js';
-import { packExpression, packMode } from './pack-expression.js';
+import { packExpression } from './pack-expression.js';
 import { packPlain } from './pack-plain.js';
-import type { MatmulProblem, Operand, PlainOperand } from './problem.js';
+import type { MatmulProblem, Operand } from './problem.js';
 
 /** A block of an operand, in locals of the driver. */
 export interface BlockRange {
@@ -99,7 +106,7 @@ export function panelAccess(
       : isA
         ? lineCount % lines
         : roundUp(lineCount % lines, type.lanes);
-  const pitch = blocking.depthBlock * lines * type.bytes + 64;
+  const pitch = panelPitch(blocking.depthBlock, lines, type.bytes);
   const shape = {
     type,
     operand: operand.side,
@@ -135,9 +142,6 @@ export function panelAccess(
   };
 }
 
-/** Elements between the rows of a packed block: keeps rows apart in the cache, and takes what partial vectors write. */
-const ROW_PADDING = 16;
-
 /** Packs any operand into rows of adjacent lines, or of adjacent k. Blocks begin at multiples of `origins` lines. */
 export function expressionAccess(
   problem: MatmulProblem,
@@ -150,11 +154,11 @@ export function expressionAccess(
   const isA = operand.side === 'a';
   const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
   const tileLines = isA ? blocking.tileRows : blocking.tileVectors * lanes;
-  const mode = packMode(problem, operand);
+  const mode = packOrder(problem, operand);
   const [rowLength, rows] =
-    mode === 'depth' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
-  const rowBytes = (roundUp(rowLength, 8) + ROW_PADDING) * bytes;
-  const [line, step] = mode === 'depth' ? [rowBytes, bytes] : [bytes, rowBytes];
+    mode === 'steps' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
+  const rowBytes = rowPitch(rowLength) * bytes;
+  const [line, step] = mode === 'steps' ? [rowBytes, bytes] : [bytes, rowBytes];
   const pack = packExpression({
     problem,
     operand,

@@ -1,15 +1,14 @@
 /**
  * @file Where the tiles of a product go: straight to the output, or to scratch with an epilogue after.
  */
-import { coefficientOf } from '@tessera/inductor-core';
+import { coefficientOf, roundUp, flatStride, stridesOf } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { call, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { roundUp, type Blocking } from './blocking.js';
+import type { Blocking } from './blocking.js';
 import type { ColumnBlock } from './column-blocks.js';
 import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
-import { flatStride, stridesOf } from './flat-stride.js';
 import { bufferParam, type MatmulProblem } from './problem.js';
 
 /** A region of the result, in locals of the driver. */

@@ -6,13 +6,13 @@
  * of k wait where the results go: in the output itself when the epilogue only stores the product, else
  * in scratch, from which the epilogue reads after the last block of k.
  */
-import { coefficientOf } from '@tessera/inductor-core';
+import { coefficientOf, roundUp } from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
 import { i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { SCRATCH } from '../wasm-kernel.js';
-import { roundUp, type Blocking } from './blocking.js';
+import type { Blocking } from './blocking.js';
 import type { ColumnBlocks } from './column-blocks.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { GemmOutput } from './gemm-output.js';

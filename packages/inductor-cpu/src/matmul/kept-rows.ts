@@ -4,6 +4,7 @@
  * An element of A that is more than a load (a number of 16 bits, a normalised activation) would be computed again for
  * every few columns. The rows are kept in scratch behind the sums, in the accumulator's type, in the order of k.
  */
+import { roundUp, mergedSpace } from '@tessera/inductor-core';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { Regs } from '../body/vector-builder.js';
 import { i32, laneMemory, memory, op } from '../emit/code.js';
@@ -11,9 +12,8 @@ import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
-import { roundUp } from './blocking.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import type { KnownProblem } from './problem.js';
 import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
 

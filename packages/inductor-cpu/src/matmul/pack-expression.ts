@@ -8,8 +8,8 @@
  * are evaluated together, which the access code transposes in registers. Runs that are no multiple of
  * the vector length end with a vector that overlaps the one before: packing twice does no harm.
  */
-import type { SizedLoop } from '@tessera/inductor-core';
-import { isMultiple, sizeHint } from '@tessera/shared';
+import { type PackOrder, type SizedLoop, mergedSpace } from '@tessera/inductor-core';
+import { isMultiple } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
@@ -18,18 +18,15 @@ import { i32, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled, sum } from './index-code.js';
-import { adjacency, bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import type { MatmulProblem, Operand } from './problem.js';
-
-/** How an operand is packed: which dimension is adjacent, and whether four k are evaluated together. */
-export type PackMode = 'lines' | 'transposed' | 'depth';
 
 /** The layout of packed blocks. */
 export interface ExpressionPackSpec {
   readonly problem: MatmulProblem;
   readonly operand: Operand;
-  readonly mode: PackMode;
-  /** Bytes from one k to the next, or from one line to the next in mode `depth`. */
+  readonly mode: PackOrder;
+  /** Bytes from one k to the next, or from one line to the next in mode `steps`. */
   readonly rowBytes: number;
   /** Lines and k that the origin of every block is a multiple of. */
   readonly blockLines: number;
@@ -49,24 +46,6 @@ interface Dimension {
   readonly begin: Local<'i32'>;
   readonly end: Local<'i32'>;
   readonly wholeRuns: boolean;
-}
-
-/** Chooses how to pack an operand. */
-export function packMode(problem: MatmulProblem, operand: Operand): PackMode {
-  const { space, lists } = mergedSpace(
-    [operand.lines, problem.depth],
-    problem.batch,
-    [operand.expr],
-    [],
-  );
-  const [line, depth] = lists.map((list) => list[list.length - 1]);
-  const alongLines = adjacency(operand.expr, space, line.name);
-  const alongDepth = adjacency(operand.expr, space, depth.name);
-  if (operand.side === 'b') return alongDepth > alongLines ? 'transposed' : 'lines';
-  return alongDepth > alongLines ||
-    (alongDepth === alongLines && sizeHint(depth.size) > sizeHint(line.size))
-    ? 'depth'
-    : 'lines';
 }
 
 /** An empty function `(args, batch, dst, line, lines, step, steps)`. */
@@ -107,7 +86,7 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
   });
   const lines = dimension(lists[0], 'line', 'lines', spec.blockLines);
   const steps = dimension(lists[1], 'step', 'steps', spec.blockDepth);
-  const [outer, inner] = mode === 'depth' ? [lines, steps] : [steps, lines];
+  const [outer, inner] = mode === 'steps' ? [lines, steps] : [steps, lines];
 
   forEachRun(body, outer.vars, outer.begin, outer.end, (outerRun) => {
     const rows = (begin: Local<'i32'>, end: Local<'i32'>, across: number): void => {

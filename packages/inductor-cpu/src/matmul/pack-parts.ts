@@ -12,6 +12,7 @@ import {
   indexValues,
   postorder,
   type SizedLoop,
+  mergedSpace,
 } from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
@@ -22,7 +23,7 @@ import type { WasmFunction } from '../emit/wasm-function.js';
 import type { Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import { packFunction } from './pack-expression.js';
 import type { MatmulProblem } from './problem.js';
 

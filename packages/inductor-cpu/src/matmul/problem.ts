@@ -11,28 +11,20 @@ import {
   type AttentionKernel,
   type BufferParam,
   type Expr,
-  type LinearForm,
   LoopSpace,
   type LoopVar,
+  type PlainOperand,
   type SizedLoop,
   type MatmulKernel,
+  adjacency,
   coefficientOf,
   extent,
+  mergedSpace,
+  plainOperand,
+  stridesOf,
 } from '@tessera/inductor-core';
 import type { SizeSlots } from '../body/size-slots.js';
-import { flatStride, stridesOf } from './flat-stride.js';
-import { adjacency, mergedSpace } from './matmul-space.js';
 import { elementType, type ElementType } from './element-type.js';
-
-/** An operand that is one load at an affine index whose lines and steps each act as one variable. */
-export interface PlainOperand {
-  readonly buf: string;
-  readonly index: LinearForm;
-  /** Elements from one row (of A) or column (of B) to the next. */
-  readonly lineStride: number;
-  /** Elements from one k to the next. */
-  readonly stepStride: number;
-}
 
 /** One side of the product. */
 export interface Operand {
@@ -124,7 +116,7 @@ export function problemOf(
     );
   }
   const operand = (side: 'a' | 'b', { expr, lines }: Side): Operand => {
-    const plain = plainOperand(expr, [lines, depth], kernel, space, type);
+    const plain = plainOperand(expr, [lines, depth], kernel.params, type.dtype, space);
     return { side, expr, lines, plain };
   };
   return {
@@ -193,22 +185,6 @@ function adjacentStores(
     if (form !== null && coefficientOf(form, last.name) === 1) count++;
   }
   return count;
-}
-
-function plainOperand(
-  expr: Expr,
-  [lines, depth]: readonly (readonly SizedLoop[])[],
-  { params }: MatmulProblem['kernel'],
-  space: LoopSpace,
-  type: ElementType,
-): PlainOperand | null {
-  if (expr.kind !== 'load' || bufferParam(params, expr.buf).dtype !== type.dtype) return null;
-  const index = stridesOf(space, expr.index);
-  if (index === null) return null;
-  const lineStride = flatStride(index, lines);
-  const stepStride = flatStride(index, depth);
-  if (typeof lineStride !== 'number' || typeof stepStride !== 'number') return null;
-  return { buf: expr.buf, index, lineStride, stepStride };
 }
 
 /** The parameter of this name. @throws plan-invalid */

@@ -7,6 +7,7 @@
  * scaled and added up, a few k at a time so that the sums are touched less often.
  * Sums go to scratch, from which the epilogue stores.
  */
+import { roundUp, adjacency, mergedSpace } from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
@@ -15,12 +16,11 @@ import { call, i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
-import { roundUp } from './blocking.js';
 import { multiplyAdd } from './element-type.js';
 import { epilogueFunction } from './epilogue.js';
 import { minimum, scaled, sum } from './index-code.js';
 import { keepRows, keptAddress, keptRegs, keptRowBytes } from './kept-rows.js';
-import { adjacency, bindBatch, forEachRun, mergedSpace, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
 import type { KnownProblem } from './problem.js';
 import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';

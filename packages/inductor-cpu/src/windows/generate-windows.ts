@@ -1,11 +1,11 @@
 /**
  * @file Convolutions over packed images: chooses tiles and puts the driver of products around them.
  */
-import type { ScheduleFacts } from '@tessera/inductor-core';
+import { type ScheduleFacts, roundUp } from '@tessera/inductor-core';
 import { sizeHint, sizeMul, sizeProduct } from '@tessera/shared';
 import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, op } from '../emit/code.js';
-import { type Blocking, chooseBlocking, roundUp } from '../matmul/blocking.js';
+import { type Blocking, chooseBlocking } from '../matmul/blocking.js';
 import type { ColumnBlocks } from '../matmul/column-blocks.js';
 import { gemmFunction, gemmScratchBytes, type GemmParts } from '../matmul/gemm.js';
 import type { OperandAccess } from '../matmul/gemm-operands.js';

@@ -6,8 +6,8 @@
  * elements, more than the tile has columns; pixels of the tile are numbered with that pitch too, and so every tap is at
  * one distance from its pixel. A vector may run from one row into the next: sums between rows belong to no pixel.
  */
+import { roundUp } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
-import { roundUp } from '../matmul/blocking.js';
 import type { WindowAxis, Windows } from './windows.js';
 
 /** See the file header. Strides in bytes. */

@@ -2,7 +2,7 @@
  * @file The epilogue of a convolution: stores from the sums of a tile, which lie in rows of the tile's pitch.
  */
 import type { Size } from '@tessera/shared';
-import type { SizedLoop } from '@tessera/inductor-core';
+import { type SizedLoop, mergedSpace } from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import { op } from '../emit/code.js';
@@ -10,7 +10,7 @@ import type { Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { STEP, storeRun } from '../matmul/epilogue.js';
 import { scaled, sum } from '../matmul/index-code.js';
-import { bindBatch, forEachRun, mergedSpace } from '../matmul/matmul-space.js';
+import { bindBatch, forEachRun } from '../matmul/matmul-space.js';
 import type { Tiling } from './tiling.js';
 import type { WindowAxis, Windows } from './windows.js';
 

@@ -19,6 +19,7 @@ import type {
   ScheduledKernel,
   ScheduledStmt,
 } from './scheduled-kernel.js';
+import { BlockMemory } from './block-memory.js';
 import type { RoutineCall } from './registers.js';
 import { CellMemory, type RegisterThread } from './thread-registers.js';
 import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
@@ -54,6 +55,7 @@ class Interpreter {
   private readonly fail = (what: string): never => this.frame.fail(what);
   private memory: SharedMemory;
   private cells: CellMemory;
+  private readonly blocks: BlockMemory;
   /** What a store writes where. */
   private written = { value: 0, index: 0 };
 
@@ -75,6 +77,7 @@ class Interpreter {
     this.accumulators = new Map(scheduled.accumulators.map((each) => [each.name, each]));
     this.memory = new SharedMemory(scheduled, this.fail);
     this.cells = new CellMemory(scheduled, this.fail);
+    this.blocks = new BlockMemory(scheduled, this.frame);
   }
 
   runAll(): void {
@@ -308,6 +311,16 @@ class Interpreter {
         return true;
       case 'visit':
         this.call(thread, stmt);
+        return true;
+      case 'pack':
+      case 'product':
+        this.blocks.run(stmt, {
+          index: (index) => this.index(index, thread),
+          value: (value, variables) => {
+            for (const [name, at] of variables) thread.variables.set(name, at);
+            return this.value(value, thread, ALONE[0]!);
+          },
+        });
         return true;
       case 'pair': {
         const own = stmt.of.map((name): Part => ({

@@ -8,6 +8,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprPrinter, printIndex } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
+import type { BlockLayout, BlockProduct, BlockRange } from './blocks.js';
 import type { Cell, RegisterValue, Routine } from './registers.js';
 import type {
   Accumulator,
@@ -122,6 +123,10 @@ class BodyPrinter {
     return `vector${along}${times}${only}`;
   }
 
+  private range([first, count]: BlockRange): string {
+    return `${this.index(first)} + ${this.index(count)}`;
+  }
+
   private loop(stmt: LoopStmt): void {
     const { name, begin, ends, pace, only, unrolled, body } = stmt;
     const limits = ends.map((end) => this.index(end));
@@ -216,6 +221,26 @@ class BodyPrinter {
         return this.line(`mark ${this.cell(stmt.cell)} if ${this.condition(stmt.where)}`);
       case 'agree':
         return this.line(`agree ${stmt.name}: ${this.cell(stmt.cell)}`);
+      case 'pack': {
+        const { product, side, batch, lines, steps } = stmt;
+        return this.line(
+          `pack ${side} of ${product}: lines ${this.range(lines)}, steps ${this.range(steps)} of ${this.index(batch)}`,
+        );
+      }
+      case 'product': {
+        const [rows, columns, steps, at] = [stmt.rows, stmt.columns, stmt.steps, stmt.at].map(
+          (index) => this.index(index),
+        );
+        const { onto } = stmt;
+        const isNew = onto.kind === 'int' && onto.value === 0;
+        const added =
+          isNew || onto.kind === 'int'
+            ? ''
+            : `, onto what is there unless ${this.index(onto)} is 0`;
+        return this.line(
+          `${isNew || added !== '' ? 'multiply' : 'add'} ${stmt.product}[${at}..]: ${rows} × ${columns}, ${steps} steps${added}`,
+        );
+      }
       case 'store': {
         const value = this.value(stmt.value);
         return this.line(`${stmt.buf}[${this.index(stmt.index)}] = ${value}`);
@@ -254,6 +279,26 @@ function printRoutine({ name, parameters, results, gives, isQuick, body }: Routi
   return [`${head}${type}${isQuick ? ', quick' : ''}`, ...printer.lines];
 }
 
+function printLayout(layout: BlockLayout): string {
+  if (layout.kind === 'in place') return layout.kind;
+  if (layout.kind === 'made') return `${layout.array}, ${layout.line} and ${layout.step} apart`;
+  const { kind, array, lines, steps } = layout;
+  const order = layout.kind === 'rows' ? ` along ${layout.order}` : '';
+  return `${kind}${order} in ${array}, up to ${lines} × ${steps}`;
+}
+
+function printProduct({ name, a, b, tile, to, row }: BlockProduct): string[] {
+  return [
+    `  product ${name}: tiles of ${tile.rows} × ${tile.vectors} vectors to ${to}, rows ${row} apart`,
+    ...[a, b].map(({ value, layout }, i) => {
+      const printer = new ExprPrinter('    ');
+      const [text] = value === undefined ? [] : printer.emit([value]);
+      const of = text === undefined ? '' : ` = ${text}`;
+      return [...printer.lines, `    ${'ab'[i]}${of}: ${printLayout(layout)}`].join('\n');
+    }),
+  ];
+}
+
 /** The text of a scheduled kernel. */
 export function printScheduled(scheduled: ScheduledKernel): string {
   const { kernel, loops = [], grid, threads, shared, scratch = [], accumulators, body } = scheduled;
@@ -269,6 +314,7 @@ export function printScheduled(scheduled: ScheduledKernel): string {
       ({ name, dtype, length }) => `  scratch ${name}: ${shortDtype(dtype)}[${String(length)}]`,
     ),
     ...accumulators.map(printAccumulator),
+    ...(scheduled.products ?? []).flatMap(printProduct),
     ...(scheduled.routines ?? []).flatMap(printRoutine),
     ...printer.lines,
   ].join('\n');

@@ -43,7 +43,8 @@
  * report.
  *
  * **Scratch arrays** are the exception: loads and stores name them as they name buffers, and a statement reads what those
- * before it wrote. So their loads stay behind the loops that fill them, and threads of an instance meet in between.
+ * before it wrote. So their loads stay behind the loops that fill them, and threads of an instance meet in between. An
+ * element is stored to behind the last statement that needs what was there: emitters may have loaded it before.
  * `keep` and `recall` use them for values that several loops need.
  *
  * **Accumulators** hold the state of one reduction (`Reduction`), for each thread and for each element of the vectors
@@ -51,7 +52,8 @@
  * together over the elements of a vector and `merge` with those of other threads; after `finish` the results `ids` are
  * known. A running accumulator's results are known after each update, inside its loop.
  *
- * Kernels that multiply matrices have **registers** and **routines** besides: registers.ts.
+ * Kernels that multiply matrices have **registers** and **routines** besides: registers.ts; or **products** in blocks:
+ * blocks.ts.
  */
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
@@ -59,6 +61,7 @@ import type { Expr, Stmt } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { GeneratedKernel } from '../../ir/kernel-parts.js';
 import type { Reduction } from '../reduction.js';
+import type { BlockProduct, BlockStmt } from './blocks.js';
 import type { RegisterStmt, RegisterValue, Routine, RoutineCall } from './registers.js';
 
 /** Instances that run side by side, under the name by which each knows its number. */
@@ -194,6 +197,7 @@ export type ScheduledStmt =
   | { readonly kind: 'barrier' }
   | KeptStmt
   | RegisterStmt
+  | BlockStmt
   | Extract<Stmt, { kind: 'store' }>;
 
 /**
@@ -250,5 +254,8 @@ export interface ScheduledKernel {
   /** Type of the values in registers. Absent where there are none. */
   readonly registers?: DType;
   readonly routines?: readonly Routine[];
+  readonly products?: readonly BlockProduct[];
+  /** Exponentials whose argument is known not to be above zero. */
+  readonly decaying?: ReadonlySet<Expr>;
   readonly body: ScheduledBody;
 }

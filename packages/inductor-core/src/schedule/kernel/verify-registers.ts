@@ -49,7 +49,8 @@ export class RegisterVerifier {
   }
 
   stmt(stmt: RegisterOnlyStmt): void {
-    if (this.scheduled.registers === undefined) this.checks.fail('registers have no type');
+    if (this.scheduled.registers === undefined && stmt.kind !== 'visit')
+      this.checks.fail('registers have no type');
     switch (stmt.kind) {
       case 'clear':
         for (const name of stmt.of) this.known.add(name);

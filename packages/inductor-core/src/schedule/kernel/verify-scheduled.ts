@@ -12,6 +12,7 @@ import type { IndexExpr } from '../../ir/index-expr.js';
 import { kernelStmts } from '../../ir/kernel-parts.js';
 import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js';
 import { printScheduled } from './print-scheduled.js';
+import type { BlockProduct } from './blocks.js';
 import type { Routine } from './registers.js';
 import type {
   Condition,
@@ -49,6 +50,8 @@ class Verifier {
   /** Values with the array that each was kept in, and those that are recalled here. */
   private readonly kept = new Map<Expr, string>();
   private readonly recalled = new Set<Expr>();
+  /** Sides of products that are ready, with their arrays. */
+  private readonly packed = new Map<string, string | null>();
   private inVector = false;
   /** Whether threads may be in different places. */
   private diverged = false;
@@ -73,17 +76,17 @@ class Verifier {
 
   run(): void {
     const { grid, threads, accumulators, body, kernel, routines = [] } = this.scheduled;
-    for (const routine of routines) this.routine(routine);
-    this.known.set(grid.name, false);
-    if (threads !== undefined) {
-      this.known.set(threads.name, true);
-      this.known.set('subgroup_size', false);
-    }
     for (const { name, reduction, ids } of accumulators) {
       if (this.progress.has(name)) this.fail(`two accumulators are called '${name}'`);
       this.progress.set(name, 'declared');
       if (reduction.finish.length !== ids.length)
         this.fail(`'${name}' gives ${ids.length} results`);
+    }
+    for (const routine of routines) this.routine(routine);
+    this.known.set(grid.name, false);
+    if (threads !== undefined) {
+      this.known.set(threads.name, true);
+      this.known.set('subgroup_size', false);
     }
     this.body(body);
     if (grid.extent === 0) return;
@@ -292,17 +295,62 @@ class Verifier {
         this.registers.stmt(stmt);
         if (stmt.kind === 'pair') this.meet('pair');
         return;
-      case 'store': {
+      case 'pack':
+        for (const index of [stmt.batch, ...stmt.lines, ...stmt.steps]) this.index(index);
+        return this.pack(stmt);
+      case 'product':
+        for (const index of [stmt.rows, stmt.columns, stmt.steps, stmt.at, stmt.onto])
+          this.index(index);
+        return this.multiply(stmt.product);
+      case 'store':
         this.value(stmt.value);
         this.index(stmt.index);
-        const { kernel, scratch = [] } = this.scheduled;
-        if (scratch.some(({ name }) => name === stmt.buf)) return;
-        const param = kernel.params.find(({ name }) => name === stmt.buf);
-        if (param === undefined || param.access === 'read')
-          this.fail(`'${stmt.buf}' is no buffer to store to`);
-        this.stored.add(stmt.buf);
-      }
+        this.writes(stmt.buf);
     }
+  }
+
+  private writes(buf: string): void {
+    const { kernel } = this.scheduled;
+    if (this.isScratch(buf)) return;
+    const param = kernel.params.find(({ name }) => name === buf);
+    if (param === undefined || param.access === 'read')
+      this.fail(`'${buf}' is no buffer to store to`);
+    this.stored.add(buf);
+  }
+
+  private isScratch(array: string): boolean {
+    return this.scheduled.scratch?.some(({ name }) => name === array) === true;
+  }
+
+  private product(name: string): BlockProduct {
+    const { products = [] } = this.scheduled;
+    return (
+      products.find((each) => each.name === name) ?? this.fail(`there is no product '${name}'`)
+    );
+  }
+
+  /** An array has one block at a time. */
+  private pack({ product, side }: Extract<ScheduledStmt, { kind: 'pack' }>): void {
+    const { layout, value } = this.product(product)[side];
+    if (layout.kind === 'made' || value === undefined)
+      this.fail(`'${product}' has no ${side} to pack`);
+    if (layout.kind !== 'in place') {
+      if (!this.isScratch(layout.array)) this.fail(`there is no scratch array '${layout.array}'`);
+      for (const [key, array] of this.packed) if (array === layout.array) this.packed.delete(key);
+    }
+    this.packed.set(`${product}.${side}`, layout.kind === 'in place' ? null : layout.array);
+  }
+
+  private multiply(name: string): void {
+    const product = this.product(name);
+    for (const side of ['a', 'b'] as const) {
+      const { layout } = product[side];
+      if (layout.kind === 'made') {
+        if (!this.isScratch(layout.array)) this.fail(`there is no scratch array '${layout.array}'`);
+      } else if (!this.packed.has(`${name}.${side}`))
+        this.fail(`${side} of '${name}' is not packed`);
+    }
+    this.writes(product.to);
   }
 
   private keep({ kind, value, array, at }: KeptStmt): void {

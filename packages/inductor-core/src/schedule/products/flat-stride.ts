@@ -5,15 +5,10 @@
  * it is packed by copying, or read where it lies. Several loop variables act as one when the stride of
  * each is the stride of the next times its extent (`[c, kh, kw]` of contiguous weights).
  */
-import {
-  type IndexExpr,
-  type LinearForm,
-  type LoopSpace,
-  type SizedLoop,
-  coefficientOf,
-  isLinear,
-} from '@tessera/inductor-core';
 import { type Size, sizeMul } from '@tessera/shared';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import { type LinearForm, coefficientOf, isLinear } from '../../ir/linear-form.js';
+import type { LoopSpace } from '../vectors/loop-space.js';
 
 /** An index as multiples of loop variables; null where it is more than that (quotients, run-time values). */
 export function stridesOf(space: LoopSpace, index: IndexExpr): LinearForm | null {

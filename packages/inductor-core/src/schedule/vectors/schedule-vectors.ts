@@ -20,7 +20,7 @@ import type {
   ScheduledStmt,
 } from '../kernel/scheduled-kernel.js';
 import { mustSettle, SETTLE_EVERY } from '../reduction.js';
-import { inTwoPasses, type ReduceStmt } from '../two-passes.js';
+import { decayingExponentials, inTwoPasses, type ReduceStmt } from '../two-passes.js';
 import { CoreItems, ITEM } from './core-items.js';
 import { KeptRows } from './kept-rows.js';
 import { chooseLanes, type LaneChoice } from './lane-choice.js';
@@ -82,7 +82,8 @@ class VectorScheduler {
   schedule(): ScheduledKernel {
     const { kernel, split, prepared, choice, rows, accumulators, inner } = this;
     const outer = prepared.outer.map((name) => this.loop(name));
-    const schedule = { kernel: split, loops: [...outer, ...inner], shared: [] };
+    const decaying = decayingExponentials(split);
+    const schedule = { kernel: split, loops: [...outer, ...inner], shared: [], decaying };
     if (kernel.outer.some(({ size }) => size === 0))
       return { ...schedule, grid: { name: ITEM, extent: 0 }, accumulators: [], body: [] };
     const loops = this.stepsAlongRows() ? 'rows' : inner.length > 0 ? 'other' : 'none';

@@ -1,0 +1,104 @@
+/**
+ * @file `BlockMemory`: blocks of products of one instance of `interpretScheduled`.
+ */
+import type { Size } from '@tessera/shared';
+import type { Expr } from '../../ir/expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import type { Frame } from '../../ir/interpret-program.js';
+import { toComputeType } from '../../ir/scalar-eval.js';
+import type { BlockStmt } from './blocks.js';
+import type { ScheduledKernel } from './scheduled-kernel.js';
+
+/** What of a thread is needed to run statements on blocks. */
+export interface BlockThread {
+  index(index: IndexExpr): number;
+  /** A value where variables are so. */
+  value(value: Expr, variables: ReadonlyMap<string, number>): number;
+}
+
+/** See the file header. */
+export class BlockMemory {
+  /** By product and side: values by line and step. */
+  private readonly ready = new Map<string, readonly (readonly number[])[]>();
+
+  constructor(
+    private readonly scheduled: ScheduledKernel,
+    private readonly frame: Frame,
+  ) {}
+
+  run(stmt: BlockStmt, thread: BlockThread): void {
+    if (stmt.kind === 'pack') this.pack(stmt, thread);
+    else this.multiply(stmt, thread);
+  }
+
+  private pack(stmt: Extract<BlockStmt, { kind: 'pack' }>, thread: BlockThread): void {
+    const { kernel } = this.scheduled;
+    const product = this.product(stmt.product);
+    const side = product[stmt.side];
+    const batch = kernel.kind === 'attention' || kernel.kind === 'matmul' ? kernel.batch : [];
+    const ranges = [stmt.lines, stmt.steps].map((range) => range.map((each) => thread.index(each)));
+    const [[line, lines], [step, steps]] = ranges as [[number, number], [number, number]];
+    const entry = this.places(batch, thread.index(stmt.batch));
+    const of = (i: number, j: number): number => {
+      const places = [
+        ...entry,
+        ...this.places(side.lines, line + i),
+        ...this.places(product.steps, step + j),
+      ];
+      return this.round(thread.value(side.value!, new Map(places)));
+    };
+    this.ready.set(
+      `${stmt.product}.${stmt.side}`,
+      Array.from({ length: lines }, (_, i) => Array.from({ length: steps }, (__, j) => of(i, j))),
+    );
+  }
+
+  private multiply(stmt: Extract<BlockStmt, { kind: 'product' }>, thread: BlockThread): void {
+    const product = this.product(stmt.product);
+    const [rows, columns, steps, at, onto] = [
+      stmt.rows,
+      stmt.columns,
+      stmt.steps,
+      stmt.at,
+      stmt.onto,
+    ].map((index) => thread.index(index)) as [number, number, number, number, number];
+    const [a, b] = (['a', 'b'] as const).map((name) => {
+      const { layout } = product[name];
+      if (layout.kind !== 'made') {
+        const block = this.ready.get(`${stmt.product}.${name}`)!;
+        return (line: number, step: number) => block[line]![step]!;
+      }
+      const array = this.frame.buffer(layout.array);
+      return (line: number, step: number) => Number(array[line * layout.line + step * layout.step]);
+    });
+    const to = this.frame.buffer(product.to) as number[];
+    for (let row = 0; row < rows; row++)
+      for (let column = 0; column < columns; column++) {
+        const place = at + row * product.row + column;
+        let sum = onto === 0 ? 0 : to[place]!;
+        for (let step = 0; step < steps; step++) sum += a!(row, step) * b!(column, step);
+        to[place] = this.round(sum);
+      }
+  }
+
+  private product(name: string): NonNullable<ScheduledKernel['products']>[number] {
+    return this.scheduled.products!.find((each) => each.name === name)!;
+  }
+
+  private round(value: number): number {
+    const { kernel } = this.scheduled;
+    return 'accDtype' in kernel ? toComputeType(value, kernel.accDtype) : value;
+  }
+
+  /** The variables that a position stands for. */
+  private places(vars: readonly SizedLoop[], flat: number): [string, number][] {
+    const number = (size: Size): number =>
+      typeof size === 'number' ? size : this.frame.size(size);
+    let rest = flat;
+    return vars.toReversed().map(({ name, size }) => {
+      const place = rest % number(size);
+      rest = Math.floor(rest / number(size));
+      return [name, place];
+    });
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * @file How operands of products in blocks lie: what is a plain load is read in place or copied into panels, what is more
+ * is computed into rows.
+ */
+import { type Size, sizeHint } from '@tessera/shared';
+import { type DType, itemSize } from '@tessera/tensor';
+import type { Expr } from '../../ir/expr.js';
+import type { SizedLoop } from '../../ir/index-expr.js';
+import type { BufferParam } from '../../ir/kernel.js';
+import type { LinearForm } from '../../ir/linear-form.js';
+import type { BlockSide, PackedExtent, PackOrder } from '../kernel/blocks.js';
+import type { LoopSpace } from '../vectors/loop-space.js';
+import { flatStride, stridesOf } from './flat-stride.js';
+import { adjacency, mergedSpace } from './merged-space.js';
+
+/** An operand that is one load at an affine index whose lines and steps each act as one variable. */
+export interface PlainOperand {
+  readonly buf: string;
+  readonly index: LinearForm;
+  /** Elements from one row (of A) or column (of B) to the next. */
+  readonly lineStride: number;
+  /** Elements from one k to the next. */
+  readonly stepStride: number;
+}
+
+/** An operand as a plain one; null if it is more than a load, or of another type than sums are. */
+export function plainOperand(
+  expr: Expr,
+  [lines, depth]: readonly (readonly SizedLoop[])[],
+  params: readonly BufferParam[],
+  dtype: DType,
+  space: LoopSpace,
+): PlainOperand | null {
+  if (expr.kind !== 'load') return null;
+  if (params.find(({ name }) => name === expr.buf)?.dtype !== dtype) return null;
+  const index = stridesOf(space, expr.index);
+  if (index === null) return null;
+  const lineStride = flatStride(index, lines!);
+  const stepStride = flatStride(index, depth!);
+  if (typeof lineStride !== 'number' || typeof stepStride !== 'number') return null;
+  return { buf: expr.buf, index, lineStride, stepStride };
+}
+
+/** An operand that is packed. */
+export interface PackedOperand {
+  readonly side: 'a' | 'b';
+  readonly expr: Expr;
+  readonly lines: readonly SizedLoop[];
+}
+
+/** Chooses what is adjacent in rows of an operand: of B lines, which vectors go along. */
+export function packOrder(
+  { batch, depth }: Record<'batch' | 'depth', readonly SizedLoop[]>,
+  { side, expr, lines }: PackedOperand,
+): PackOrder {
+  const { space, lists } = mergedSpace([lines, depth], batch, [expr], []);
+  const [line, step] = lists.map((list) => list.at(-1)!);
+  const alongLines = adjacency(expr, space, line!.name);
+  const alongSteps = adjacency(expr, space, step!.name);
+  if (side === 'b') return alongSteps > alongLines ? 'transposed' : 'lines';
+  return alongSteps > alongLines ||
+    (alongSteps === alongLines && sizeHint(step!.size) > sizeHint(line!.size))
+    ? 'steps'
+    : 'lines';
+}
+
+/** Elements between the rows of a block: keeps rows apart in the cache, and takes what partial vectors write. */
+const ROW_PADDING = 16;
+
+/** Elements from one row of a block to the next. */
+export function rowPitch(length: number): number {
+  return roundUp(length, 8) + ROW_PADDING;
+}
+
+/** Bytes from one panel to the next: a cache line apart, lest all compete for the same lines of the cache. */
+export function panelPitch(steps: number, lines: number, bytes: number): number {
+  return steps * lines * bytes + 64;
+}
+
+/** Elements of the array that a side is packed in. */
+export function packedLength({ layout }: BlockSide, lines: number, dtype: DType): number {
+  if (layout.kind === 'rows')
+    return layout.order === 'steps'
+      ? layout.lines * rowPitch(layout.steps)
+      : layout.steps * rowPitch(layout.lines);
+  if (layout.kind !== 'panels') return 0;
+  const bytes = itemSize(dtype);
+  return (Math.ceil(layout.lines / lines) * panelPitch(layout.steps, lines, bytes)) / bytes;
+}
+
+/** The layout of an operand that is packed in rows. */
+export function inRows(
+  loops: Record<'batch' | 'depth', readonly SizedLoop[]>,
+  operand: PackedOperand,
+  extent: PackedExtent,
+): BlockSide {
+  const layout = { kind: 'rows', order: packOrder(loops, operand), ...extent } as const;
+  return { lines: operand.lines, value: operand.expr, layout };
+}
+
+/** The next multiple of `grain`. */
+export function roundUp(value: number, grain: number): number {
+  return Math.ceil(value / grain) * grain;
+}
+
+/** What of an extent is known; null where it is not. */
+export function known(size: Size): number | null {
+  return typeof size === 'number' ? size : null;
+}
