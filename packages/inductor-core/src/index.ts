@@ -246,6 +246,7 @@ export type {
   ScalarTarget,
   ScalarWhen,
 } from './schedule/scalar/scalar-kernel.js';
+export { scheduleRecurrence } from './schedule/vectors/schedule-recurrence.js';
 export { scheduleVectors } from './schedule/vectors/schedule-vectors.js';
 export type { VectorTarget } from './schedule/vectors/vector-target.js';
 export { LoopSpace } from './schedule/vectors/loop-space.js';

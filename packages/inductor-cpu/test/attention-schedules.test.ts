@@ -1,9 +1,8 @@
 /** The schedules of attention in blocks: as text, verified, and interpreted beside the kernels they are made from. */
 import {
   type AttentionKernel,
-  type BufferData,
-  interpretKernel,
-  interpretScheduled,
+  type Expr,
+  IrBuilder,
   kernelAt,
   printScheduled,
   type ScheduledBody,
@@ -15,32 +14,17 @@ import {
 import { describe, expect, it } from 'vitest';
 import { CPU_TARGET } from '../src/loops/cpu-target.js';
 import { type AttentionCase, type AttentionSpec, forward, gradients } from './attention-kernel.js';
+import { expectAsInterpreted } from './interpret-schedule.js';
 
 /** So little that blocks have eight columns. */
 const SMALL = { ...CPU_TARGET, scratchBytes: 0 };
 
-function expectAsInterpreted(
+function expectSame(
   { kernel, counts }: AttentionCase,
-  fill: (name: string, i: number) => number = (name, i) => Math.sin(i * 0.7 + name.length),
+  fill?: (name: string, i: number) => number,
 ): void {
   const fused = kernelAt(kernel, Number) as AttentionKernel;
-  const scheduled = scheduleAttentionBlocks(fused, SMALL);
-  verifyScheduled(scheduled);
-  const copied = (): Record<string, BufferData> =>
-    Object.fromEntries(
-      fused.params.map(({ name }) => [
-        name,
-        Array.from({ length: Number(counts[name]) }, (_, i) => fill(name, i)),
-      ]),
-    );
-  const [wanted, got] = [copied(), copied()];
-  interpretKernel(fused, wanted);
-  interpretScheduled(scheduled, { buffers: got });
-  for (const { name } of fused.params.filter(({ access }) => access !== 'read'))
-    Array.from(wanted[name]!, Number).forEach((value, i) => {
-      const found = Number(got[name]![i]);
-      if (!Object.is(found, value)) expect(found, `${name}[${i}]`).toBeCloseTo(value, 4);
-    });
+  expectAsInterpreted(fused, scheduleAttentionBlocks(fused, SMALL), counts, fill);
 }
 
 /** A schedule without the statements that a rule takes out. */
@@ -64,18 +48,23 @@ describe('schedules of attention in blocks', () => {
   ];
   for (const spec of SPECS) {
     const text = JSON.stringify(spec);
-    it(`of the forward give what the kernel does: ${text}`, () =>
-      expectAsInterpreted(forward(spec)));
-    it(`of gradients give what the kernel does: ${text}`, () =>
-      expectAsInterpreted(gradients(spec)));
+    it(`of the forward give what the kernel does: ${text}`, () => expectSame(forward(spec)));
+    it(`of gradients give what the kernel does: ${text}`, () => expectSame(gradients(spec)));
   }
 
   it('of heads that share rows give what the kernel does', () => {
-    expectAsInterpreted(gradients({ batch: 2, rows: 9, columns: 13, width: 4, turns: 3 }));
+    expectSame(gradients({ batch: 2, rows: 9, columns: 13, width: 4, turns: 3 }));
+  });
+
+  it('of weights that are each made of both scores give what the kernel does', () => {
+    const { kernel, counts } = gradients({ batch: 1, rows: 9, columns: 13, width: 4 });
+    const [first, second] = kernel.weights as [Expr, Expr];
+    const weights = [new IrBuilder().op('add', [first, second]), second];
+    expectSame({ kernel: { ...kernel, weights }, counts });
   });
 
   it('of rows whose logits are all -∞ give what the kernel does', () => {
-    expectAsInterpreted(forward({ batch: 1, rows: 9, columns: 20, width: 4 }), (name, i) =>
+    expectSame(forward({ batch: 1, rows: 9, columns: 20, width: 4 }), (name, i) =>
       name === 'bias' && Math.floor(i / 20) % 2 === 1 ? -Infinity : Math.sin(i),
     );
   });

@@ -1,11 +1,20 @@
 /** @file Recurrences against the interpreter, and their text. */
-import { kernelAt, printSchedule, verifyKernel } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  kernelAt,
+  printSchedule,
+  type RecurrenceKernel,
+  scheduleRecurrence,
+  verifyKernel,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { cpuBackend } from '../src/index.js';
 import { printFunctionWithDependencies } from '../src/emit/print-module.js';
+import { CPU_TARGET } from '../src/loops/cpu-target.js';
 import { generateRecurrence } from '../src/recurrence/recurrence.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
+import { expectAsInterpreted } from './interpret-schedule.js';
 import { recurrence } from './recurrence-kernel.js';
 import { expectSameAtAllSizes, symbols } from './symbolic-kernel.js';
 
@@ -63,13 +72,34 @@ describe('recurrences', () => {
     );
   });
 
-  it('tell what was chosen', () => {
+  it.each([1, 3, 8])('of %i units are scheduled as what they are', (units) => {
+    for (const [rows, steps] of [
+      [1, 3],
+      [7, 2],
+      [40, 1],
+    ] as const) {
+      const { kernel, counts } = recurrence(rows, steps, units);
+      const fused = kernelAt(kernel, Number) as RecurrenceKernel;
+      expectAsInterpreted(fused, scheduleRecurrence(fused, CPU_TARGET), counts);
+    }
+  });
+
+  it('whose states take turns are as interpreted', () => {
+    const { kernel, counts } = recurrence(5, 3, 6);
+    const { states } = kernel;
+    const e = new IrBuilder();
+    const next = [1, 0].map((s) => e.op('mul', [e.acc('float32', s), e.const('float32', 0.5)]));
+    const turned = { ...kernel, states: states.map((state, s) => ({ ...state, next: next[s]! })) };
+    const fused = kernelAt(turned, Number) as RecurrenceKernel;
+    expectAsInterpreted(fused, scheduleRecurrence(fused, CPU_TARGET), counts);
+    expectSameAtAllSizes(turned, { counts, symbols: [], values: [[]] });
+  });
+
+  it('tell what was chosen', async () => {
     const kernel = kernelAt(recurrence(32, 10, 8).kernel, Number);
-    expect(printSchedule(cpuBackend.generate(kernel).schedule!())).toMatchInlineSnapshot(`
-      "scheduled recurrence
-        a work item: all steps of 4 rows
-        tile of registers: 4 rows × 1 vectors × 2 products"
-    `);
+    await expect(`${printSchedule(cpuBackend.generate(kernel).schedule!())}\n`).toMatchFileSnapshot(
+      './golden/recurrence.schedule.txt',
+    );
   });
 
   it('keep what they need of a row in scratch memory, whatever the number of steps', () => {

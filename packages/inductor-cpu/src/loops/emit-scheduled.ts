@@ -9,7 +9,6 @@ import {
   type Expr,
   type GeneratedKernel,
   type IndexExpr,
-  type LoopKernel,
   type LoopStmt,
   type ScheduledBody,
   type ScheduledKernel,
@@ -239,19 +238,24 @@ export class ScheduledEmitter {
     const body = this.body;
     const lanes = body.scope.lanes!;
     const state = this.#running.get(of)!;
-    const taken = body.value(value);
     if (state instanceof ScanState) {
-      body.scope.bindAcc(state.accumulator.ids[0]!, state.update(taken, lanes));
+      body.scope.bindAcc(state.accumulator.ids[0]!, state.update(body.value(value), lanes));
+      return;
+    }
+    if (state.accumulator.fused === true && this.options.relaxedSimd && value.kind === 'op') {
+      const [a, b] = value.args.map((factor) => body.value(factor));
+      state.addProduct(a!, b!, lanes.groups);
       return;
     }
     const position = body.space.linear(at);
+    const taken = body.value(value);
     state.update(taken, { lanes, position: () => body.index.vector(position, undefined) });
   }
 }
 
 /** See the file header. */
 export function emitScheduled(
-  kernel: LoopKernel<Size>,
+  kernel: GeneratedKernel<Size>,
   scheduled: ScheduledKernel,
   options: KernelOptions,
 ): WasmKernel {

@@ -22,6 +22,7 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
+import { elementType, multiplyAdd } from '../matmul/element-type.js';
 import { expand, joinLanes, laneMasks } from './lane-parts.js';
 import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
@@ -104,6 +105,19 @@ export class Reducer {
         );
       if (test === undefined) step();
       else vb.f.if(anyTrue(test.regs), step);
+    }
+  }
+
+  /** Adds a product to a sum, with one rounding. */
+  addProduct(a: Value, b: Value, groups: number): void {
+    const { vb } = this.context;
+    const type = elementType(this.accumulator.dtype)!;
+    for (const { locals } of this.#state.values()) {
+      const all = locals.slice(0, groups * registersPerGroup(a.kind));
+      all.forEach((sum, i) => {
+        const [x, y] = [a, b].map(({ regs }) => regs[regs.length === 1 ? 0 : i]!);
+        vb.f.set(sum, multiplyAdd(type, true, sum, x!, y!));
+      });
     }
   }
 

@@ -4,13 +4,14 @@
 import { type Size, TesseraError } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
 import { IrBuilder } from '../../ir/build.js';
-import type { Expr, Stmt } from '../../ir/expr.js';
+import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { AttentionKernel } from '../../ir/kernel.js';
 import { kernelLoops } from '../../ir/kernel-parts.js';
 import { extent, moves, rowMajor } from '../../ir/loop-vars.js';
 import type { BlockProduct, BlockSide } from '../kernel/blocks.js';
 import { over, times, variable, whole } from '../kernel/places.js';
+import type { StoreStmt } from '../kernel/scratch-stores.js';
 import type { ScheduledBody, ScheduledStmt, ScratchArray } from '../kernel/scheduled-kernel.js';
 import {
   inRows,
@@ -22,6 +23,7 @@ import {
 } from '../products/block-layouts.js';
 import { flatStride, stridesOf } from '../products/flat-stride.js';
 import { LoopSpace } from '../vectors/loop-space.js';
+import { allOf, define, LANES, loopOver, stepped } from '../vectors/vector-loops.js';
 import type { AttentionBlocks } from './attention-blocks.js';
 
 /** Rows and vectors of a tile of registers. */
@@ -34,8 +36,6 @@ const COLUMNS = 'columns.';
 /** The largest logit and Σ exp(logit − largest) of each row, so far. */
 export const PEAKS = 'peaks.';
 export const TOTALS = 'totals.';
-
-export type StoreStmt = Extract<Stmt, { kind: 'store' }>;
 
 /** See the file header. */
 export class BlockFrame {
@@ -50,20 +50,24 @@ export class BlockFrame {
   readonly along: SizedLoop;
   /** Where sums of columns begin for the column `first` of a turn. */
   readonly columnPlaces: readonly IndexExpr[];
-  private readonly packed = new Map<string, number>();
+  private readonly lengths = new Map<string, number>();
   private readonly lanes: number;
 
   constructor(
     readonly kernel: AttentionKernel<Size>,
     readonly blocks: AttentionBlocks,
   ) {
-    const { j, n, scores, values, columnSums, accDtype } = kernel;
+    const { j, n, scores, weights, values, columnSums, softmax, accDtype } = kernel;
     for (const { name, size } of kernelLoops(kernel)) this.ir.sym(name, size);
     this.lanes = 16 / itemSize(accDtype);
     this.width = extent(n) as number;
     this.along = j.at(-1)!;
     this.scorePitch = rowPitch(blocks.columns);
     this.sumPitch = rowPitch(this.width);
+    const arrays = Math.max(scores.length, weights.length);
+    for (let i = 0; i < arrays; i++) this.declare(`scores.${i}`);
+    for (const name of this.sums) this.lengths.set(name, blocks.rows * this.sumPitch);
+    for (const name of softmax ? [PEAKS, TOTALS] : []) this.lengths.set(name, blocks.rows);
     scores.forEach((_, p) => this.products.push(this.score(p)));
     values.forEach((_, q) => this.products.push(this.value(q)));
     this.columnPlaces = columnSums.map((_, c) => this.columnSum(c));
@@ -75,17 +79,14 @@ export class BlockFrame {
   }
 
   get arrays(): readonly ScratchArray[] {
-    const { kernel, blocks } = this;
-    const { scores, weights, softmax, accDtype: dtype } = kernel;
-    const array = (name: string, length: number): ScratchArray => ({ name, dtype, length });
-    const several = (name: string, count: number, length: number): ScratchArray[] =>
-      Array.from({ length: count }, (_, i) => array(`${name}${i}`, length));
-    return [
-      ...several('scores.', Math.max(scores.length, weights.length), blocks.rows * this.scorePitch),
-      ...this.sums.map((name) => array(name, blocks.rows * this.sumPitch)),
-      ...(softmax ? [PEAKS, TOTALS].map((name) => array(name, blocks.rows)) : []),
-      ...[...this.packed].map(([name, length]) => array(name, length)),
-    ];
+    const { accDtype: dtype } = this.kernel;
+    return [...this.lengths].map(([name, length]) => ({ name, dtype, length }));
+  }
+
+  /** Makes room for scores or weights. */
+  declare(name: string): string {
+    this.lengths.set(name, this.blocks.rows * this.scorePitch);
+    return name;
   }
 
   /** The element of a row of a block, `column` elements behind its begin. */
@@ -213,7 +214,7 @@ export class BlockFrame {
     const length = packedLength(side, TILE.vectors * this.lanes, this.kernel.accDtype);
     // What vectors read beyond the end.
     const needed = length + 64 / itemSize(this.kernel.accDtype);
-    this.packed.set(layout.array, Math.max(this.packed.get(layout.array) ?? 0, needed));
+    this.lengths.set(layout.array, Math.max(this.lengths.get(layout.array) ?? 0, needed));
     return side;
   }
 
@@ -221,65 +222,56 @@ export class BlockFrame {
   eachResult(body: (place: IndexExpr) => ScheduledBody): ScheduledBody {
     const { n } = this.kernel;
     const lane = n.findLast(moves) ?? n.at(-1)!;
-    const vectors = alongRow(lane.name, lane.size as number, body(rowMajor(this.ir, n)));
+    const along = alongRow(lane as SizedLoop<number>, body(rowMajor(this.ir, n)));
     return n
       .filter((loop) => loop !== lane)
       .reduceRight<ScheduledBody>(
         (inside, { name, size }) => [loopOf(name, whole(size), inside)],
-        vectors,
+        along,
       );
   }
 
   /** Whole vectors over a row of sums, padding included. */
-  eachSum(body: (array: string, column: IndexExpr) => StoreStmt): ScheduledBody {
+  eachSum(store: (array: string, column: IndexExpr) => StoreStmt): ScheduledBody {
     const length = roundUp(this.width, STEP);
     const element = this.ir.sym('element', length);
-    return alongRow(
-      'element',
-      length,
-      this.sums.map((array) => body(array, element)),
-    );
+    const body = this.sums.map((array) => store(array, element));
+    return alongRow({ name: 'element', size: length }, body);
   }
 }
 
 /** A loop from 0 on. */
 export function loopOf(name: string, end: IndexExpr, body: ScheduledBody): ScheduledStmt {
-  return { kind: 'loop', name, begin: whole(0), ends: [end], pace: 1, body };
+  return loopOver(name, { begin: whole(0), end }, 1, body);
 }
 
-function vectors(
-  lane: string,
-  [begin, end]: readonly [IndexExpr, IndexExpr],
-  valid: number,
-  body: ScheduledBody,
-): ScheduledStmt {
-  const groups = Math.ceil(valid / 4);
-  const lanes = { lane, across: lane, width: 4, step: 1, groups, valid };
-  const inside: ScheduledBody = [{ kind: 'vector', lanes, body }];
-  return { kind: 'loop', name: lane, begin, ends: [end], pace: valid, body: inside };
-}
-
-/** A body at all elements of a row: eight at a time, then those that are left; of an unknown number four, then one. */
-export function alongRow(
-  lane: string,
-  length: number | string,
-  body: ScheduledBody,
-): ScheduledBody {
-  if (typeof length === 'number') {
-    const tail = length % STEP;
-    const middle = whole(length - tail);
-    return [
-      ...(length >= STEP ? [vectors(lane, [whole(0), middle], STEP, body)] : []),
-      ...(tail > 0 ? [vectors(lane, [middle, whole(length)], tail, body)] : []),
-    ];
-  }
-  const count = variable(length);
-  const [eights, fours] = [STEP, 4].map((by) => times(over(count, by), by));
+function vectors(lane: string, valid: number, body: ScheduledBody): ScheduledBody {
+  const groups = Math.ceil(valid / LANES);
   return [
-    { kind: 'let', name: `${lane}.8`, index: eights! },
-    { kind: 'let', name: `${lane}.4`, index: fours! },
-    vectors(lane, [whole(0), variable(`${lane}.8`)], STEP, body),
-    vectors(lane, [variable(`${lane}.8`), variable(`${lane}.4`)], 4, body),
-    vectors(lane, [variable(`${lane}.4`), count], 1, body),
+    {
+      kind: 'vector',
+      lanes: { lane, across: lane, width: LANES, step: 1, groups, valid },
+      body,
+    },
+  ];
+}
+
+/** A body at all elements of a row of known length. */
+function alongRow(loop: SizedLoop<number>, body: ScheduledBody): ScheduledBody {
+  return stepped(loop, allOf(loop), STEP, (valid) => vectors(loop.name, valid, body));
+}
+
+/** A body at the columns of a block, `along` from its begin. */
+export function alongColumns(body: ScheduledBody): ScheduledBody {
+  const cols = variable('cols');
+  const [eights, fours] = ['along.8', 'along.4'].map(variable) as [IndexExpr, IndexExpr];
+  const part = (begin: IndexExpr, end: IndexExpr, pace: number): ScheduledStmt =>
+    loopOver('along', { begin, end }, pace, vectors('along', pace, body));
+  return [
+    define('along.8', times(over(cols, STEP), STEP)),
+    define('along.4', times(over(cols, LANES), LANES)),
+    part(whole(0), eights, STEP),
+    part(eights, fours, LANES),
+    part(fours, cols, 1),
   ];
 }

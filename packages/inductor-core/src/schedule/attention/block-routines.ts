@@ -6,15 +6,15 @@
  * logit, what was summed is scaled. A row of nothing but -∞ has weights of 0.
  */
 import type { Size } from '@tessera/shared';
-import type { Expr, ScalarOp, Stmt } from '../../ir/expr.js';
+import type { Expr, ScalarOp } from '../../ir/expr.js';
 import type { AttentionKernel } from '../../ir/kernel.js';
-import { postorder } from '../../ir/walk.js';
 import { placesOf, plus, variable } from '../kernel/places.js';
 import type { Routine } from '../kernel/registers.js';
+import { inPlace, type StoreStmt, storesOf } from '../kernel/scratch-stores.js';
 import type { Accumulator, ScheduledBody, ScheduledStmt } from '../kernel/scheduled-kernel.js';
 import { reductionOf } from '../reductions.js';
 import type { VectorTarget } from '../vectors/vector-target.js';
-import { type BlockFrame, alongRow, loopOf, PEAKS, type StoreStmt, TOTALS } from './block-frame.js';
+import { type BlockFrame, alongColumns, loopOf, PEAKS, TOTALS } from './block-frame.js';
 
 /** Routines, and the kernel with what they compute in place of its own weights and stores. */
 export interface BlockRoutines {
@@ -54,8 +54,9 @@ class RoutineMaker {
       acc: ({ id }) => this.frame.at(`scores.${id}`, along),
     });
     const ofRow = new Map<Expr, Expr>();
-    const rowStores = rewritten(kernel.rowStores, (value) =>
-      ir.rewrite([value], { acc: () => this.logSum() }, ofRow),
+    const rowStores = storesOf(
+      kernel.rowStores,
+      (value) => ir.rewrite([value], { acc: () => this.logSum() }, ofRow)[0]!,
     );
     let epilogue: StoreStmt[] = [];
     const results = this.frame.eachResult((place) => {
@@ -64,8 +65,9 @@ class RoutineMaker {
         return softmax ? this.op('div', sum, this.divisor()) : sum;
       };
       const memo = new Map<Expr, Expr>();
-      epilogue = rewritten(kernel.epilogue, (value) =>
-        ir.rewrite([value], { acc: ({ id }) => result(id) }, memo),
+      epilogue = storesOf(
+        kernel.epilogue,
+        (value) => ir.rewrite([value], { acc: ({ id }) => result(id) }, memo)[0]!,
       );
       return epilogue;
     });
@@ -121,24 +123,19 @@ class RoutineMaker {
     const turn = placesOf(j.slice(0, -1), variable('turn'));
     const row = softmax
       ? this.softmaxRow(weights[0]!, column)
-      : alongRow('along', 'cols', [column, ...this.stores(weights)]);
+      : alongColumns([column, ...this.stores(weights)]);
     return [...turn, ...this.eachRow(row)];
   }
 
-  /** Weights go to where scores are that nothing needs any more. */
+  /** Weights go to where the scores are. */
   private stores(weights: readonly Expr[]): StoreStmt[] {
     const { frame } = this;
     const along = frame.ir.sym('along', frame.blocks.columns);
-    const left = [...weights.entries()];
-    const reads = (value: Expr, q: number): boolean =>
-      postorder([value]).some((expr) => expr.kind === 'load' && expr.buf === `scores.${q}`);
-    return weights.map(() => {
-      const at = left.findIndex(
-        ([q], i) => !left.some(([, value], o) => o !== i && reads(value, q)),
-      );
-      const [[q, value]] = left.splice(Math.max(at, 0), 1) as [[number, Expr]];
-      return frame.set(`scores.${q}`, along, value);
-    });
+    return inPlace(
+      weights.map((value, q) => frame.set(`scores.${q}`, along, value)),
+      (array) => frame.declare(`${array}.next`),
+      ({ buf }) => frame.at(buf, along),
+    );
   }
 
   private softmaxRow(logit: Expr, column: ScheduledStmt): ScheduledBody {
@@ -166,15 +163,11 @@ class RoutineMaker {
     return [
       ...reduced(
         ['peak'],
-        alongRow('along', 'cols', [
-          column,
-          update('peak', logit),
-          frame.set('scores.0', along, logit),
-        ]),
+        alongColumns([column, update('peak', logit), frame.set('scores.0', along, logit)]),
       ),
       ...reduced(
         ['sum'],
-        alongRow('along', 'cols', [update('sum', weight), frame.set('scores.0', along, weight)]),
+        alongColumns([update('sum', weight), frame.set('scores.0', along, weight)]),
       ),
       ...frame.eachSum((array, element) =>
         frame.set(array, element, this.op('mul', frame.at(array, element), factor)),
@@ -216,10 +209,4 @@ class RoutineMaker {
   private number(value: number): Expr {
     return this.frame.ir.const(this.frame.kernel.accDtype, value);
   }
-}
-
-function rewritten(stmts: readonly Stmt[], change: (value: Expr) => Expr[]): StoreStmt[] {
-  return stmts.flatMap((stmt) =>
-    stmt.kind === 'store' ? [{ ...stmt, value: change(stmt.value)[0]! }] : [],
-  );
 }

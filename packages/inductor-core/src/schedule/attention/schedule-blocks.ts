@@ -24,6 +24,7 @@ import {
   whole,
 } from '../kernel/places.js';
 import type { ScheduledBody, ScheduledKernel, ScheduledStmt } from '../kernel/scheduled-kernel.js';
+import { define, loopOver } from '../vectors/vector-loops.js';
 import type { VectorTarget } from '../vectors/vector-target.js';
 import { attentionBlocks } from './attention-blocks.js';
 import { BlockFrame, loopOf, STEP } from './block-frame.js';
@@ -51,15 +52,10 @@ export function scheduleAttentionBlocks(
   const count = sizeCeilDiv(extent(m), blocks.rows);
   const hasAllRows = columnSums.length > 0;
   const item = variable('item');
-  const set = (variableName: string, index: IndexExpr): ScheduledStmt => ({
-    kind: 'let',
-    name: variableName,
-    index,
-  });
-  const entry = set('batch', hasAllRows ? item : over(item, count));
+  const entry = define('batch', hasAllRows ? item : over(item, count));
   const places = placesOf(batch, variable('batch'));
   const body = rowBlock(frame);
-  const scheduled: ScheduledKernel = {
+  return {
     ...made,
     loops: loopsOf(frame),
     grid: {
@@ -73,9 +69,8 @@ export function scheduleAttentionBlocks(
     routines,
     body: hasAllRows
       ? [entry, ...places, loopOf('block', whole(count), body)]
-      : [entry, ...places, set('block', modulo(item, count)), ...body],
+      : [entry, ...places, define('block', modulo(item, count)), ...body],
   };
-  return scheduled;
 }
 
 /** The kernel's variables that indices need, and those of blocks. Others are sums of these. */
@@ -112,8 +107,8 @@ function rowBlock(frame: BlockFrame): ScheduledBody {
   const depth: BlockRange = [whole(0), whole(extent(kernel.k))];
   const width: BlockRange = [whole(0), whole(frame.width)];
   return [
-    { kind: 'let', name: 'row', index: times(variable('block'), blocks.rows) },
-    { kind: 'let', name: 'rows', index: left, atMost: blocks.rows },
+    define('row', times(variable('block'), blocks.rows)),
+    define('rows', left, blocks.rows),
     visit('begin', rows!),
     ...kernel.scores.map((_, p) => pack(`score${p}`, 'a', ROWS, depth)),
     ...kernel.columnSums.map((_, c) => pack(`column${c}`, 'b', width, ROWS)),
@@ -139,32 +134,19 @@ function rowBlock(frame: BlockFrame): ScheduledBody {
 function walkColumns({ kernel, blocks, along }: BlockFrame, body: ScheduledBody): ScheduledBody {
   const { j, triangle } = kernel;
   const { row, rows, first, turn } = named('row', 'rows', 'first', 'turn');
-  const set = (name: string, index: IndexExpr, atMost?: Size): ScheduledStmt => ({
-    kind: 'let',
-    name,
-    index,
-    ...(atMost !== undefined && { atMost }),
-  });
   const outer = j.slice(0, -1);
   return [
-    triangle === 'upper' ? set('start', row!, along.size) : set('start', whole(0)),
+    triangle === 'upper' ? define('start', row!, along.size) : define('start', whole(0)),
     triangle === 'lower'
-      ? set('stop', plus(row!, rows!), along.size)
-      : set('stop', whole(along.size)),
+      ? define('stop', plus(row!, rows!), along.size)
+      : define('stop', whole(along.size)),
     loopOf('turn', whole(extent(outer)), [
       ...placesOf(outer, turn!),
-      {
-        kind: 'loop',
-        name: 'first',
-        begin: variable('start'),
-        ends: [variable('stop')],
-        pace: blocks.columns,
-        body: [
-          set('col', sum(times(turn!, along.size), first!)),
-          set('cols', minus(variable('stop'), first!), blocks.columns),
-          ...body,
-        ],
-      },
+      loopOver('first', { begin: variable('start'), end: variable('stop') }, blocks.columns, [
+        define('col', sum(times(turn!, along.size), first!)),
+        define('cols', minus(variable('stop'), first!), blocks.columns),
+        ...body,
+      ]),
     ]),
   ];
 }

@@ -250,9 +250,14 @@ class BodyPrinter {
 }
 
 function printAccumulator(accumulator: Accumulator): string {
-  const { name, reduction, ids, dtype, running, ragged, narrow } = accumulator;
+  const { name, reduction, ids, dtype, running, ragged, narrow, fused } = accumulator;
   const results = ids.map((id) => `acc${id}`).join(', ');
-  const facts = [running && 'running ', ragged && 'ragged ', narrow && 'narrow '];
+  const facts = [
+    running && 'running ',
+    ragged && 'ragged ',
+    narrow && 'narrow ',
+    fused && 'fused ',
+  ];
   const kind = `${facts.filter((fact) => fact !== undefined).join('')}${reduction.op}`;
   return `  accumulator ${name}: ${kind} of ${shortDtype(reduction.dtype)} gives ${results}: ${shortDtype(dtype)}`;
 }

@@ -111,6 +111,8 @@ export interface Accumulator {
   readonly ragged?: true;
   /** Takes in one half of a vector after the other: its state is half as wide, and leaves room for more threads. */
   readonly narrow?: true;
+  /** Products may be added to it before they are rounded. */
+  readonly fused?: true;
 }
 
 /** What must hold; all of a list. */
