@@ -9,6 +9,7 @@ import {
   scheduleAttentionBlocks,
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
+import type { BodyEmitter } from '../body/body-emitter.js';
 import { type KernelOptions, kernelOptions } from '../body/size-slots.js';
 import type { CodeOptions } from '../body/vector-builder.js';
 import { call } from '../emit/code.js';
@@ -41,12 +42,15 @@ function routineFunction(
     args: 'i32',
     ...Object.fromEntries(parameters.map((parameter) => [parameter, 'i32' as const])),
   });
-  new ScheduledEmitter(f, kernel, scheduled, options, body).routine(parameters);
+  new ScheduledEmitter(f, kernel, { ...scheduled, body }, options).emit(({ scope }, all) => {
+    for (const parameter of parameters) scope.bind(parameter, f.param(parameter));
+    all();
+  });
   return f;
 }
 
 class BlockEmitter extends ScheduledEmitter {
-  readonly #products: BlockProducts;
+  #products: BlockProducts | null = null;
 
   constructor(
     f: WasmFunction,
@@ -55,22 +59,21 @@ class BlockEmitter extends ScheduledEmitter {
     private readonly functions: ReadonlyMap<string, WasmFunction>,
   ) {
     super(f, scheduled.kernel, scheduled, options);
-    this.#products = new BlockProducts(this.body, scheduled, options);
   }
 
-  protected override other(stmt: ScheduledStmt): void {
-    const { f, body } = this;
+  protected override other(stmt: ScheduledStmt, body: BodyEmitter): void {
+    this.#products ??= new BlockProducts(body, this.scheduled, this.options);
     switch (stmt.kind) {
       case 'visit': {
         const at = stmt.at.map((index) => placeCode(body, index));
-        return f.do(call(this.functions.get(stmt.routine)!, f.param('args'), ...at));
+        return body.f.do(call(this.functions.get(stmt.routine)!, body.f.param('args'), ...at));
       }
       case 'pack':
         return this.#products.pack(stmt);
       case 'product':
         return this.#products.multiply(stmt);
       default:
-        super.other(stmt);
+        super.other(stmt, body);
     }
   }
 }

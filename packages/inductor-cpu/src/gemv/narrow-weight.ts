@@ -17,7 +17,6 @@ import {
   type WordPart,
   wordPart,
 } from '@tessera/inductor-core';
-import { bufferParam } from '../matmul/problem.js';
 
 /** A place in a buffer that moves with the column alone, in elements. */
 export interface ColumnPlace {
@@ -160,7 +159,7 @@ export function narrowWeight(
 ): NarrowWeight | null {
   const value = uncast(expr);
   if (value.kind !== 'load') return int8(value, loops) ?? int4(value, loops);
-  const format = bufferParam(params, value.buf).dtype;
+  const format = params.find(({ name }) => name === value.buf)!.dtype;
   if (format !== 'float16' && format !== 'bfloat16') return null;
   const row = placeOf(value, loops, 1, 1);
   return row && { format, row };

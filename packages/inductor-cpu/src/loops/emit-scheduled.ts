@@ -9,6 +9,7 @@ import {
   type Expr,
   type GeneratedKernel,
   type IndexExpr,
+  type LoopKernel,
   type LoopStmt,
   type ScheduledBody,
   type ScheduledKernel,
@@ -17,7 +18,7 @@ import {
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import { BodyEmitter } from '../body/body-emitter.js';
-import { kindOf } from '../body/element-kind.js';
+import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Value } from '../body/value.js';
 import type { Regs } from '../body/vector-builder.js';
@@ -39,8 +40,8 @@ function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
 
 /** Statements of a scheduled kernel in a function, which has the parameter `args`. */
 export class ScheduledEmitter {
-  protected readonly body: BodyEmitter;
-  protected readonly rows: KeptRows;
+  readonly #body: BodyEmitter;
+  readonly #rows: KeptRows;
   /** Vectors of four that an accumulator is updated with at once. */
   readonly #groups = new Map<string, number>();
   /** Accumulators that have been started. */
@@ -49,28 +50,27 @@ export class ScheduledEmitter {
   readonly #defined: ReadonlyMap<string, IndexExpr>;
 
   constructor(
-    protected readonly f: WasmFunction,
-    protected readonly kernel: GeneratedKernel<Size>,
-    protected readonly scheduled: ScheduledKernel,
-    protected readonly options: KernelOptions,
-    private readonly statements: ScheduledBody = scheduled.body,
+    f: WasmFunction,
+    readonly kernel: GeneratedKernel<Size>,
+    readonly scheduled: ScheduledKernel,
+    readonly options: KernelOptions,
   ) {
-    const space = scheduledSpace(scheduled, statements);
-    this.body = new BodyEmitter(f, kernel, space, options);
-    this.rows = new KeptRows(this.body, scheduled.scratch ?? []);
+    const space = scheduledSpace(scheduled);
+    this.#body = new BodyEmitter(f, kernel, space, options);
+    this.#rows = new KeptRows(this.#body, scheduled.scratch ?? []);
     this.#defined = space.definitions;
-    this.#countGroups(statements, 1);
-    this.body.override = (expr) => this.rows.recall(expr) ?? this.#decaying(expr);
-    this.body.onValue = (expr, value) => this.rows.keep(expr, value);
+    this.#countGroups(scheduled.body, 1);
+    this.#body.override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
+    this.#body.onValue = (expr, value) => this.#rows.keep(expr, value);
   }
 
   /** The statements for each work item from `begin` to below `end`. */
   items(): WasmKernel {
     const { grid } = this.scheduled;
-    const { f, statements } = this;
-    if (statements.length > 0)
-      this.body.scope.loop(grid.name, f.param('begin'), f.param('end'), 1, () =>
-        this.#emitBody(statements),
+    const { f } = this.#body;
+    if (this.scheduled.body.length > 0)
+      this.emit(({ scope }, all) =>
+        scope.loop(grid.name, f.param('begin'), f.param('end'), 1, all),
       );
     return {
       name: this.kernel.name,
@@ -78,19 +78,18 @@ export class ScheduledEmitter {
       workItems: grid.extent,
       sizes: this.options.sizes.list,
       costPerItem: grid.nanoseconds ?? 0,
-      scratchBytesPerThread: this.rows.bytes,
+      scratchBytesPerThread: this.#rows.bytes,
       ...(grid.ordered === true && { needsSerial: true }),
     };
   }
 
-  /** The statements, of which parameters of the function are variables. */
-  routine(parameters: readonly string[]): void {
-    for (const name of parameters) this.body.scope.bind(name, this.f.param(name));
-    this.#emitBody(this.statements);
+  /** The statements where `open` calls for `all` of them. */
+  emit(open: (body: BodyEmitter, all: () => void) => void): void {
+    open(this.#body, () => this.#emitBody(this.scheduled.body));
   }
 
   /** A statement that there are no words for here. */
-  protected other(stmt: ScheduledStmt): void {
+  protected other(stmt: ScheduledStmt, _body: BodyEmitter): void {
     throw new TypeError(`there is no code for '${stmt.kind}'`);
   }
 
@@ -102,7 +101,7 @@ export class ScheduledEmitter {
       kindOf(expr.dtype) !== 'f32'
     )
       return undefined;
-    const body = this.body;
+    const body = this.#body;
     return () => {
       const x = body.value(expr.args[0]!);
       body.vb.hint = 'exp';
@@ -120,7 +119,7 @@ export class ScheduledEmitter {
   }
 
   #emitBody(body: ScheduledBody): void {
-    this.rows.within(body, () => {
+    this.#rows.within(body, () => {
       for (const stmt of body) this.#emitStmt(stmt);
     });
   }
@@ -134,7 +133,7 @@ export class ScheduledEmitter {
       case 'vector': {
         const { lane, across, groups, valid } = stmt.lanes;
         const lanes = { lane, across, groups, active: valid as number };
-        return this.body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
+        return this.#body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
       }
       case 'start':
         return this.#start(stmt.of);
@@ -149,43 +148,46 @@ export class ScheduledEmitter {
       case 'finish':
         return this.#reducers(stmt.of, (reducer) => {
           const { ids } = reducer.accumulator;
-          reducer.finish().forEach((value, i) => this.body.scope.bindAcc(ids[i]!, value));
+          reducer.finish().forEach((value, i) => this.#body.scope.bindAcc(ids[i]!, value));
         });
       case 'keep':
       case 'recall':
         // They hold for all of their body.
         return;
       case 'store':
-        return this.body.store(stmt);
+        return this.#body.store(stmt);
       default:
-        this.other(stmt);
+        this.other(stmt, this.#body);
     }
   }
 
   #define({ name, index, atMost: most }: Extract<ScheduledStmt, { kind: 'let' }>): void {
     if (this.#defined.has(name)) return;
-    const { scope } = this.body;
+    const { scope } = this.#body;
     // What follows the sign only tells variables of the schedule apart.
     const [hint] = name.split('@');
-    const code = placeCode(this.body, index);
+    const code = placeCode(this.#body, index);
     if (most === undefined) {
-      scope.bind(name, index.kind === 'size' ? (code as Local<'i32'>) : this.f.let(hint, code));
+      scope.bind(
+        name,
+        index.kind === 'size' ? (code as Local<'i32'>) : this.#body.f.let(hint, code),
+      );
       return;
     }
-    const limit = (): Code<'i32'> => this.body.size(most);
+    const limit = (): Code<'i32'> => this.#body.size(most);
     if (index.kind === 'sym' || index.kind === 'size') {
-      scope.bind(name, this.f.let(hint, atMost(code as Local<'i32'>, limit)));
+      scope.bind(name, this.#body.f.let(hint, atMost(code as Local<'i32'>, limit)));
       return;
     }
-    const local = this.f.let(hint, code);
-    this.f.set(local, atMost(local, limit));
+    const local = this.#body.f.let(hint, code);
+    this.#body.f.set(local, atMost(local, limit));
     scope.bind(name, local);
   }
 
   #loop({ name, begin, ends, pace, body }: LoopStmt): void {
-    const { scope } = this.body;
-    const from = boundOf(this.body, begin);
-    const limits = ends.map((end) => boundOf(this.body, end));
+    const { scope } = this.#body;
+    const from = boundOf(this.#body, begin);
+    const limits = ends.map((end) => boundOf(this.#body, end));
     const step = pace as number;
     const emit = (): void => this.#emitBody(body);
     const isOnce = (limit: Local<'i32'> | number): boolean =>
@@ -198,10 +200,10 @@ export class ScheduledEmitter {
 
   /** A loop that runs once, or not at all. */
   #once(name: string, begin: number, end: Local<'i32'>, body: () => void): void {
-    const { scope } = this.body;
+    const { scope } = this.#body;
     scope.nest((inside) => {
-      this.f.if(op('i32.gt_u', end, i32(begin)), () => {
-        const at = this.f.let(name, i32(begin));
+      this.#body.f.if(op('i32.gt_u', end, i32(begin)), () => {
+        const at = this.#body.f.let(name, i32(begin));
         inside(() => {
           scope.bind(name, at);
           body();
@@ -211,8 +213,7 @@ export class ScheduledEmitter {
   }
 
   #start(names: readonly string[]): void {
-    const { vb, scope } = this.body;
-    const points = this.kernel.kind === 'loop' ? extent(this.kernel.inner) : 1;
+    const { vb, scope } = this.#body;
     // Outside of vectors, lanes have parts of one result.
     const combine = scope.lanes === undefined;
     // Registers are made in the order of declaration.
@@ -220,7 +221,8 @@ export class ScheduledEmitter {
       const { name } = accumulator;
       if (!names.includes(name)) continue;
       const groups = scope.lanes?.groups ?? this.#groups.get(name)!;
-      const count = (dtype: DType): Regs => this.body.sizeRegs(points, dtype);
+      const count = (dtype: DType): Regs =>
+        this.#body.sizeRegs(extent((this.kernel as LoopKernel<Size>).inner), dtype);
       const state =
         accumulator.running === true
           ? new ScanState(vb, accumulator, groups, combine)
@@ -235,20 +237,18 @@ export class ScheduledEmitter {
   }
 
   #update({ of, value, at }: Extract<ScheduledStmt, { kind: 'update' }>): void {
-    const body = this.body;
+    const body = this.#body;
     const lanes = body.scope.lanes!;
     const state = this.#running.get(of)!;
-    if (state instanceof ScanState) {
-      body.scope.bindAcc(state.accumulator.ids[0]!, state.update(body.value(value), lanes));
-      return;
+    const { ids, fused } = state.accumulator;
+    if (fused && this.options.relaxedSimd && value.kind === 'op' && value.op === 'mul') {
+      const [a, b] = value.args.map((factor) => body.value(factor).regs);
+      const count = lanes.groups * registersPerGroup(kindOf(value.dtype));
+      return (state as Reducer).addProduct(a!, b!, count);
     }
-    if (state.accumulator.fused === true && this.options.relaxedSimd && value.kind === 'op') {
-      const [a, b] = value.args.map((factor) => body.value(factor));
-      state.addProduct(a!, b!, lanes.groups);
-      return;
-    }
-    const position = body.space.linear(at);
     const taken = body.value(value);
+    if (state instanceof ScanState) return body.scope.bindAcc(ids[0]!, state.update(taken, lanes));
+    const position = body.space.linear(at);
     state.update(taken, { lanes, position: () => body.index.vector(position, undefined) });
   }
 }

@@ -109,16 +109,13 @@ export class Reducer {
   }
 
   /** Adds a product to a sum, with one rounding. */
-  addProduct(a: Value, b: Value, groups: number): void {
-    const { vb } = this.context;
+  addProduct(a: Regs, b: Regs, count: number): void {
     const type = elementType(this.accumulator.dtype)!;
-    for (const { locals } of this.#state.values()) {
-      const all = locals.slice(0, groups * registersPerGroup(a.kind));
-      all.forEach((sum, i) => {
-        const [x, y] = [a, b].map(({ regs }) => regs[regs.length === 1 ? 0 : i]!);
-        vb.f.set(sum, multiplyAdd(type, true, sum, x!, y!));
-      });
-    }
+    const [{ locals }] = [...this.#state.values()] as [StateRegister];
+    locals.slice(0, count).forEach((sum, i) => {
+      const next = multiplyAdd(type, true, sum, a[i % a.length]!, b[i % b.length]!);
+      this.context.vb.f.set(sum, next);
+    });
   }
 
   /** Moves partial results that lose precision as they grow; called now and then. */

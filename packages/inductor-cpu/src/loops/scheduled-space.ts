@@ -9,8 +9,8 @@ import {
   type ScheduledKernel,
 } from '@tessera/inductor-core';
 
-/** See the file header; for some of its statements. A variable has one definition in them, wherever it is needed. */
-export function scheduledSpace({ kernel, loops }: ScheduledKernel, body: ScheduledBody): LoopSpace {
+/** See the file header. A variable has one definition, wherever it is needed. */
+export function scheduledSpace({ kernel, loops, body }: ScheduledKernel): LoopSpace {
   const own = kernelLoops(kernel);
   const space = new LoopSpace(loops ?? own);
   const kept = new Set((loops ?? own).map(({ name }) => name));

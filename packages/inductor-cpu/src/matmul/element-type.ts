@@ -10,13 +10,10 @@ import type { Code } from '../emit/types.js';
 /** One accumulator type in vector form. */
 export interface ElementType {
   readonly dtype: DType;
-  /** log₂ of the element size. */
-  readonly shift: 2 | 3;
   readonly bytes: 4 | 8;
   /** Elements per 128-bit vector. */
   readonly lanes: 4 | 2;
   readonly splatLoad: 'v128.load32_splat' | 'v128.load64_splat';
-  readonly loadLane: 'v128.load32_lane' | 'v128.load64_lane';
   readonly storeLane: 'v128.store32_lane' | 'v128.store64_lane';
   readonly add: (a: Code<'v128'>, b: Code<'v128'>) => Code<'v128'>;
   readonly mul: (a: Code<'v128'>, b: Code<'v128'>) => Code<'v128'>;
@@ -25,20 +22,16 @@ export interface ElementType {
 }
 
 const four = {
-  shift: 2,
   bytes: 4,
   lanes: 4,
   splatLoad: 'v128.load32_splat',
-  loadLane: 'v128.load32_lane',
   storeLane: 'v128.store32_lane',
 } as const;
 
 const two = {
-  shift: 3,
   bytes: 8,
   lanes: 2,
   splatLoad: 'v128.load64_splat',
-  loadLane: 'v128.load64_lane',
   storeLane: 'v128.store64_lane',
 } as const;
 

@@ -9,7 +9,7 @@ import type { WasmFunction } from '../emit/wasm-function.js';
 import type { Blocking } from './blocking.js';
 import type { ColumnBlock } from './column-blocks.js';
 import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
-import { bufferParam, type MatmulProblem } from './problem.js';
+import type { MatmulProblem } from './problem.js';
 
 /** A region of the result, in locals of the driver. */
 export interface OutputRegion {
@@ -44,9 +44,9 @@ export function directOutput(problem: MatmulProblem): GemmOutput | null {
     stmt.value.kind !== 'acc'
   )
     return null;
-  const parameter = kernel.params.indexOf(bufferParam(kernel.params, stmt.buf));
+  const parameter = kernel.params.findIndex(({ name }) => name === stmt.buf);
   const index = stridesOf(problem.space, stmt.index);
-  if (index === null || kernel.params[parameter].dtype !== type.dtype) return null;
+  if (index === null || kernel.params[parameter]?.dtype !== type.dtype) return null;
   const rowStride = flatStride(index, problem.rows);
   const colStride = flatStride(index, problem.cols);
   const { colCount } = problem;

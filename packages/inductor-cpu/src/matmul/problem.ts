@@ -9,7 +9,6 @@
 import { type Size, TesseraError, sizeHint } from '@tessera/shared';
 import {
   type AttentionKernel,
-  type BufferParam,
   type Expr,
   LoopSpace,
   type LoopVar,
@@ -185,15 +184,4 @@ function adjacentStores(
     if (form !== null && coefficientOf(form, last.name) === 1) count++;
   }
   return count;
-}
-
-/** The parameter of this name. @throws plan-invalid */
-export function bufferParam(params: readonly BufferParam[], name: string): BufferParam {
-  const found = params.find((param) => param.name === name);
-  if (found === undefined)
-    throw new TesseraError(
-      'plan-invalid',
-      `A kernel uses buffer '${name}', which is none of its parameters.`,
-    );
-  return found;
 }

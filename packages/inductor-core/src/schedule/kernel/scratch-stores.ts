@@ -32,14 +32,12 @@ export function inPlace(
   const left = [...stores];
   const made: StoreStmt[] = [];
   const waiting: StoreStmt[] = [];
-  const isNeeded = ({ buf }: StoreStmt): boolean =>
-    left.some(
-      (store) =>
-        store.buf !== buf &&
-        postorder([store.value]).some((expr) => expr.kind === 'load' && expr.buf === buf),
-    );
+  const needs = (value: Expr, buf: string): boolean =>
+    postorder([value]).some((expr) => expr.kind === 'load' && expr.buf === buf);
   while (left.length > 0) {
-    const at = left.findIndex((store) => !isNeeded(store));
+    const at = left.findIndex(
+      (store) => !left.some((each) => each !== store && needs(each.value, store.buf)),
+    );
     const [store] = left.splice(Math.max(at, 0), 1) as [StoreStmt];
     const first = at < 0 ? { ...store, buf: other(store.buf) } : store;
     made.push(first);

@@ -5,12 +5,12 @@
  * lie. Items are numbered with the last variable fastest.
  */
 import { type Size, sizeCeilDiv, sizeProduct } from '@tessera/shared';
-import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { modulo, over, times, variable } from '../kernel/places.js';
-import type { ScheduledBody, ScheduledStmt } from '../kernel/scheduled-kernel.js';
+import type { SizedLoop } from '../../ir/index-expr.js';
+import { times, variable } from '../kernel/places.js';
+import type { ScheduledBody } from '../kernel/scheduled-kernel.js';
 import type { LaneChoice } from './lane-choice.js';
 import type { PreparedSpace } from './prepare-space.js';
-import { allOf, define, LANES, type Range, runOf } from './vector-loops.js';
+import { allOf, define, digitsOf, LANES, type Range, runOf } from './vector-loops.js';
 
 /** Elements of a pointwise item: about a microsecond of work. */
 const ITEM_ELEMENTS = 2048;
@@ -50,15 +50,11 @@ export class CoreItems {
 
   /** The variables of which an item has one value, and the number of the item's run of the others. */
   decode(): ScheduledBody {
-    const made: ScheduledStmt[] = [];
-    for (const [i, { name, length, count }] of this.runs.entries()) {
-      if (count === 1) continue;
-      const below = sizeProduct(this.runs.slice(i + 1).map((run) => run.count));
-      const quotient = over(variable(ITEM), below);
-      const number: IndexExpr = made.length === 0 ? quotient : modulo(quotient, count);
-      made.push(define(length === 1 ? name : numberOf(name), number));
-    }
-    return made;
+    const numbers = this.runs.map(({ name, length, count }) => ({
+      name: length === 1 ? name : numberOf(name),
+      size: count,
+    }));
+    return digitsOf(numbers, variable(ITEM));
   }
 
   /** An item's run of a variable. */

@@ -6,7 +6,6 @@
  * vectors and products lie in scratch memory in between. Weights are read at every step, in vectors along units.
  */
 import { type Size, TesseraError, sizeCeilDiv, sizeHint } from '@tessera/shared';
-import type { DType } from '@tessera/tensor';
 import { IrBuilder } from '../../ir/build.js';
 import type { Expr, Stmt } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -14,7 +13,7 @@ import type { RecurrenceKernel } from '../../ir/kernel.js';
 import { kernelLoops } from '../../ir/kernel-parts.js';
 import { extent } from '../../ir/loop-vars.js';
 import { postorder, stmtRoots } from '../../ir/walk.js';
-import { minus, over, placesOf, plus, times, variable, whole } from '../kernel/places.js';
+import { minus, over, plus, times, variable, whole } from '../kernel/places.js';
 import { inPlace, type StoreStmt, storesOf } from '../kernel/scratch-stores.js';
 import type {
   Accumulator,
@@ -24,7 +23,7 @@ import type {
   ScratchArray,
 } from '../kernel/scheduled-kernel.js';
 import { reductionOf } from '../reductions.js';
-import { define, LANES, loopOver } from './vector-loops.js';
+import { define, digitsOf, LANES, loopOver } from './vector-loops.js';
 import type { VectorTarget } from './vector-target.js';
 
 /** Sums that registers hold, beside weights and factors. */
@@ -37,250 +36,207 @@ const MOST_ROWS = 16;
 const TERM_NS = 0.05;
 const UNIT_NS = 12;
 
-const [ROW, BLOCK, LANE] = ['row.', 'block.', 'lane.'];
+/** What of a kernel is made at once. */
+interface RecurrencePlan {
+  readonly units: number;
+  /** Vectors that hold the units. */
+  readonly blocks: number;
+  /** Rows of an item, and rows and vectors whose sums are in registers together. */
+  readonly rows: number;
+  readonly tileRows: number;
+  readonly tileBlocks: number;
+}
+
+function recurrencePlan({ batch, n, products }: RecurrenceKernel<Size>): RecurrencePlan {
+  const units = extent(n);
+  const blocks = Math.ceil(units / LANES);
+  const rows = sizeHint(extent(batch));
+  const tileBlocks = products.length === 1 && blocks % 2 === 0 ? 2 : 1;
+  const most = Math.max(1, Math.floor(SUMS / (products.length * tileBlocks)));
+  const tileRows = most >= 4 && rows >= 4 ? 4 : most >= 2 && rows >= 2 ? 2 : 1;
+  const share = Math.ceil(rows / ITEMS / tileRows) * tileRows;
+  return {
+    units,
+    blocks,
+    rows: Math.max(tileRows, Math.min(MOST_ROWS, share)),
+    tileRows,
+    tileBlocks,
+  };
+}
 
 /** Schedules a recurrence. @throws kernel-missing when states are no floats, or have several dimensions */
 export function scheduleRecurrence(
   kernel: RecurrenceKernel<Size>,
-  target: VectorTarget,
+  { arithmetic }: VectorTarget,
 ): ScheduledKernel {
-  const { name, n, k, accDtype } = kernel;
-  if (!accDtype.startsWith('float') || accDtype === 'float16' || n.length > 1 || k.length > 1)
+  const { name, batch, step, n, k, states, vectors, products, accDtype: dtype } = kernel;
+  if ((dtype !== 'float32' && dtype !== 'float64') || n.length > 1 || k.length > 1)
     throw new TesseraError(
       'kernel-missing',
-      `Recurrence '${name}' has states of type ${accDtype} or of several dimensions, for which there are no vectors.`,
-      { context: { kernel: name, dtype: accDtype } },
+      `Recurrence '${name}' has states of type ${dtype} or of several dimensions: there are no vectors for them.`,
+      { context: { kernel: name, dtype } },
     );
-  return new RecurrenceSchedule(kernel, target).schedule();
-}
+  const { units, blocks, rows, tileRows, tileBlocks } = recurrencePlan(kernel);
+  const ir = new IrBuilder();
+  const loops = kernelLoops(kernel);
+  for (const loop of loops) ir.sym(loop.name, loop.size);
+  const pitch = blocks * LANES;
+  const row = ir.sym('row.', rows);
+  const unitName = n[0]?.name ?? 'unit.';
+  const otherName = k[0]?.name ?? 'other.';
+  const [unit, other] = [ir.sym(unitName, pitch), ir.sym(otherName, units)];
+  const [block, lane] = [variable('block.'), variable('lane.')];
+  const [count, first] = [variable('rows'), variable('first')];
 
-class RecurrenceSchedule {
-  private readonly ir = new IrBuilder();
-  private readonly arrays: ScratchArray[] = [];
-  private readonly accumulators: Accumulator[] = [];
-  private readonly units: number;
-  /** Vectors that hold the units. */
-  private readonly blocks: number;
-  /** Rows of an item, and rows and vectors whose sums are in registers together. */
-  private readonly rows: number;
-  private readonly tileRows: number;
-  private readonly tileBlocks: number;
-  private readonly dtype: DType;
-  private readonly unit: IndexExpr;
-  private readonly unitName: string;
-  private readonly otherName: string;
-
-  private readonly kernel: RecurrenceKernel<Size>;
-
-  constructor(
-    kernel: RecurrenceKernel<Size>,
-    private readonly target: VectorTarget,
-  ) {
-    const { batch, n, k, products, states, vectors } = kernel;
-    const { ir } = this;
-    for (const { name, size } of kernelLoops(kernel)) ir.sym(name, size);
-    this.dtype = kernel.accDtype;
-    this.units = extent(n);
-    this.blocks = Math.ceil(this.units / LANES);
-    const rows = sizeHint(extent(batch));
-    this.tileBlocks = products.length === 1 && this.blocks % 2 === 0 ? 2 : 1;
-    const most = Math.max(1, Math.floor(SUMS / (products.length * this.tileBlocks)));
-    this.tileRows = most >= 4 && rows >= 4 ? 4 : most >= 2 && rows >= 2 ? 2 : 1;
-    const share = Math.ceil(rows / ITEMS / this.tileRows) * this.tileRows;
-    this.rows = Math.max(this.tileRows, Math.min(MOST_ROWS, share));
-    this.unitName = n[0]?.name ?? 'unit.';
-    this.otherName = k[0]?.name ?? 'other.';
-    this.unit = ir.sym(this.unitName, this.blocks * LANES);
-    for (const [role, list] of Object.entries({
-      state: states,
-      vector: vectors,
-      product: products,
-    }))
-      list.forEach((_, i) => this.declare(`${role}.${i}`));
-    this.kernel = this.inArrays(kernel);
-  }
-
-  schedule(): ScheduledKernel {
-    const { kernel, ir } = this;
-    const { batch, step, n, states, products, accDtype } = kernel;
-    const stores = storesOf(kernel.stores);
-    const isEarly = (stmt: Stmt): boolean => !stmtRoots(stmt).some((root) => this.isLate(root));
-    const initial = states.map((state, s) => this.set(`state.${s}`, state.initial));
-    const vectors = kernel.vectors.map((value, v) => this.set(`vector.${v}`, value));
-    const next = inPlace(
-      states.map((state, s) => this.set(`state.${s}`, state.next)),
-      (array) => this.declare(`next.${array}`),
-      ({ buf }) => ir.load(accDtype, buf, this.place()),
-    );
-    const terms = products.flat().length;
-    const stepNs = this.units * (this.units * terms * TERM_NS + UNIT_NS);
-    const body: ScheduledBody = [
-      define(LANE!, whole(0)),
-      define('first', times(variable('item'), this.rows)),
-      define('rows', minus(whole(extent(batch)), variable('first')), this.rows),
-      ...this.eachUnit(initial),
-      loopOver('step.', { begin: whole(0), end: whole(extent(step)) }, 1, [
-        ...placesOf(step, variable('step.')),
-        ...this.eachUnit([...stores.filter(isEarly), ...vectors]),
-        ...this.multiply(),
-        ...this.eachUnit([...stores.filter((stmt) => !isEarly(stmt)), ...next]),
-      ]),
-      ...this.eachUnit(storesOf(kernel.lastStores)),
-    ];
-    return {
-      kernel,
-      loops: [
-        ...kernelLoops(kernel).filter(({ name }) => name !== n[0]?.name),
-        { name: ROW!, size: this.rows },
-        { name: BLOCK!, size: this.blocks },
-        { name: LANE!, size: LANES },
-        ...(kernel.k.length === 0 ? [{ name: this.otherName, size: 1 }] : []),
-      ],
-      grid: {
-        name: 'item',
-        extent: sizeCeilDiv(extent(batch), this.rows),
-        nanoseconds: this.rows * sizeHint(extent(step)) * stepNs,
-      },
-      shared: [],
-      scratch: this.arrays,
-      accumulators: this.accumulators,
-      body,
-    };
-  }
-
-  private declare(name: string): string {
-    const length = this.rows * this.blocks * LANES;
+  const arrays: ScratchArray[] = [];
+  const declare = (array: string): string => {
     // Long ones do not compete for the same lines of the cache.
-    const padding = length % 256 === 0 ? 16 : 0;
-    this.arrays.push({ name, dtype: this.dtype, length: length + padding });
-    return name;
-  }
+    const padding = (rows * pitch) % 256 === 0 ? 16 : 0;
+    arrays.push({ name: array, dtype, length: rows * pitch + padding });
+    return array;
+  };
+  const named = (role: string, of: readonly unknown[]): string[] =>
+    of.map((_, i) => declare(`${role}.${i}`));
+  const [stateOf, vectorOf, productOf] = [
+    named('state', states),
+    named('vector', vectors),
+    named('product', products),
+  ];
+  /** An element of the present row, or of one `behind` it. */
+  const place = (at: IndexExpr, behind = 0): IndexExpr =>
+    ir.add(ir.scale(row, pitch), at, ir.int(behind * pitch));
+  const read = (buf: string, at = unit, behind = 0): Expr => ir.load(dtype, buf, place(at, behind));
+  const set = (buf: string, value: Expr, behind = 0): StoreStmt => ({
+    kind: 'store',
+    buf,
+    index: place(unit, behind),
+    value,
+  });
 
-  private isLate(root: Expr): boolean {
-    return postorder([root]).some(
-      (expr) => expr.kind === 'load' && expr.buf.startsWith('product.'),
-    );
-  }
+  // States and products are read from where they lie.
+  const memo = new Map<Expr, Expr>();
+  const results = [...stateOf, ...productOf];
+  const known = (value: Expr): Expr =>
+    ir.rewrite([value], { acc: ({ id }) => read(results[id]!) }, memo)[0]!;
+  const own: RecurrenceKernel<Size> = {
+    ...kernel,
+    states: states.map(({ initial, next }) => ({ initial: known(initial), next: known(next) })),
+    vectors: vectors.map(known),
+    products: products.map((terms) =>
+      terms.map(({ vector, weight }) => ({ vector, weight: ir.cast(known(weight), dtype) })),
+    ),
+    stores: storesOf(kernel.stores, known),
+    lastStores: storesOf(kernel.lastStores, known),
+  };
+  const isLate = (stmt: Stmt): boolean =>
+    postorder(stmtRoots(stmt)).some((expr) => expr.kind === 'load' && productOf.includes(expr.buf));
 
-  /** Where a unit of the present row, or of one `behind` it, is in an array. */
-  private place(unit: IndexExpr = this.unit, behind = 0): IndexExpr {
-    const { ir } = this;
-    const pitch = this.blocks * LANES;
-    return ir.add(ir.scale(ir.sym(ROW!, this.rows), pitch), unit, ir.int(behind * pitch));
-  }
-
-  private set(buf: string, value: Expr, behind = 0): StoreStmt {
-    return { kind: 'store', buf, index: this.place(this.unit, behind), value };
-  }
-
-  /** A kernel with states and products read from where they lie. */
-  private inArrays(kernel: RecurrenceKernel<Size>): RecurrenceKernel<Size> {
-    const { ir } = this;
-    const { states, vectors, products, stores, lastStores, accDtype } = kernel;
-    const memo = new Map<Expr, Expr>();
-    const acc = ({ id }: { readonly id: number }): Expr => {
-      const product = id - states.length;
-      const array = product < 0 ? `state.${id}` : `product.${product}`;
-      return ir.load(accDtype, array, this.place());
-    };
-    const known = (value: Expr): Expr => ir.rewrite([value], { acc }, memo)[0]!;
-    return {
-      ...kernel,
-      states: states.map(({ initial, next }) => ({ initial: known(initial), next: known(next) })),
-      vectors: vectors.map(known),
-      products: products.map((terms) =>
-        terms.map(({ vector, weight }) => ({ vector, weight: ir.cast(known(weight), accDtype) })),
-      ),
-      stores: storesOf(stores, known),
-      lastStores: storesOf(lastStores, known),
-    };
-  }
-
-  private vector(groups: number, valid: number, body: ScheduledBody): ScheduledStmt {
-    const unit = plus(times(variable(BLOCK!), LANES), variable(LANE!));
-    const lanes = { lane: LANE!, across: BLOCK!, width: LANES, step: 1, groups, valid };
-    return { kind: 'vector', lanes, body: [define(this.unitName, unit), ...body] };
-  }
-
+  const vector = (groups: number, valid: number, body: ScheduledBody): ScheduledBody => [
+    {
+      kind: 'vector',
+      lanes: { lane: 'lane.', across: 'block.', width: LANES, step: 1, groups, valid },
+      body: [define(unitName, plus(times(block, LANES), lane)), ...body],
+    },
+  ];
+  const inBlocks = (
+    begin: number,
+    end: number,
+    pace: number,
+    body: ScheduledBody,
+  ): ScheduledBody =>
+    begin === end ? [] : [loopOver('block.', { begin: whole(begin), end: whole(end) }, pace, body)];
   /** A body for vectors of all units of each row. */
-  private eachUnit(body: ScheduledBody): ScheduledBody {
-    if (body.length === 0) return [];
-    const { units, blocks } = this;
+  const eachUnit = (body: readonly Stmt[]): ScheduledBody => {
     const full = Math.floor(units / LANES);
     const groups = full % 2 === 0 && full === blocks ? 2 : 1;
-    const part = (from: number, to: number, count: number, valid: number): ScheduledBody =>
-      from === to
-        ? []
-        : [
-            loopOver(BLOCK!, { begin: whole(from), end: whole(to) }, count, [
-              this.vector(count, valid, body),
-            ]),
-          ];
+    const stores = storesOf(body);
+    if (stores.length === 0) return [];
     return [
-      loopOver(ROW!, { begin: whole(0), end: variable('rows') }, 1, [
-        ...placesOf(this.kernel.batch, plus(variable('first'), variable(ROW!))),
-        ...part(0, full, groups, LANES),
-        ...part(full, blocks, 1, units % LANES),
+      loopOver('row.', { begin: whole(0), end: count }, 1, [
+        ...digitsOf(batch, plus(first, row)),
+        ...inBlocks(0, full, groups, vector(groups, LANES, stores)),
+        ...inBlocks(full, blocks, 1, vector(1, units % LANES, stores)),
       ]),
     ];
-  }
+  };
 
-  /** All products of a step, a tile of rows and blocks of units at a time. */
-  private multiply(): ScheduledBody {
-    const { tileRows, blocks } = this;
-    const middle = times(over(variable('rows'), tileRows), tileRows);
-    const tiles = (begin: IndexExpr, end: IndexExpr, rows: number): ScheduledStmt =>
-      loopOver(ROW!, { begin, end }, rows, this.tile(rows));
-    return [
-      define('middle', middle),
-      loopOver(BLOCK!, { begin: whole(0), end: whole(blocks) }, this.tileBlocks, [
-        tiles(whole(0), variable('middle'), tileRows),
-        ...(tileRows > 1 ? [tiles(variable('middle'), variable('rows'), 1)] : []),
-      ]),
-    ];
-  }
-
-  private tile(rows: number): ScheduledBody {
-    const { ir, kernel } = this;
-    const { accDtype: dtype } = kernel;
-    const other = ir.sym(this.otherName, this.units);
-    const sums = kernel.products.map((_, p) =>
-      Array.from({ length: rows }, (__, r) => this.sum(p, r)),
-    );
-    const updates = kernel.products.flatMap((terms, p) =>
-      terms.flatMap(({ vector, weight }) =>
-        sums[p]!.map(({ name }, r): ScheduledStmt => {
-          const x = ir.load(dtype, `vector.${vector}`, this.place(other, r));
-          const value = ir.op('mul', [weight, x]);
-          return { kind: 'update', of: name, value, at: other };
+  const reduction = reductionOf({ op: 'sum', dtype, target: arithmetic });
+  const sums = products.map((_, p) =>
+    Array.from({ length: tileRows }, (__, r): Accumulator => {
+      const ids = [p * tileRows + r];
+      return { name: `sum${p}.${r}`, reduction, ids, dtype, fused: true };
+    }),
+  );
+  const tile = (begin: IndexExpr, end: IndexExpr, height: number): ScheduledStmt => {
+    const used = sums.map((ofRows) => ofRows.slice(0, height));
+    const of = used.flat().map((sum) => sum.name);
+    const updates = own.products.flatMap((terms, p) =>
+      terms.flatMap((term) =>
+        used[p]!.map((sum, r): ScheduledStmt => {
+          const value = ir.op('mul', [term.weight, read(vectorOf[term.vector]!, other, r)]);
+          return { kind: 'update', of: sum.name, value, at: other };
         }),
       ),
     );
-    const of = sums.flat().map(({ name }) => name);
-    const stores = sums.flatMap((ofRows, p) =>
-      ofRows.map(({ ids }, r) => this.set(`product.${p}`, ir.acc(dtype, ids[0]!), r)),
-    );
-    return [
-      this.vector(this.tileBlocks, LANES, [
-        { kind: 'start', of },
-        loopOver(this.otherName, { begin: whole(0), end: whole(this.units) }, 1, updates),
-        { kind: 'part', of },
-        { kind: 'finish', of },
-        ...stores,
-      ]),
-    ];
-  }
+    const body = vector(tileBlocks, LANES, [
+      { kind: 'start', of },
+      loopOver(otherName, { begin: whole(0), end: whole(units) }, 1, updates),
+      { kind: 'part', of },
+      { kind: 'finish', of },
+      ...used.flatMap((ofRows, p) =>
+        ofRows.map(({ ids }, r) => set(productOf[p]!, ir.acc(dtype, ids[0]!), r)),
+      ),
+    ]);
+    return loopOver('row.', { begin, end }, height, body);
+  };
 
-  /** The sum of a product in a row of a tile. */
-  private sum(p: number, r: number): Accumulator {
-    const { accDtype: dtype } = this.kernel;
-    const name = `sum${p}.${r}`;
-    const known = this.accumulators.find((each) => each.name === name);
-    if (known !== undefined) return known;
-    const reduction = reductionOf({ op: 'sum', dtype, target: this.target.arithmetic });
-    const ids = [this.accumulators.length];
-    const made: Accumulator = { name, reduction, ids, dtype, fused: true };
-    this.accumulators.push(made);
-    return made;
-  }
+  const middle = variable('middle');
+  const next = own.states.map((state, s) => set(stateOf[s]!, state.next));
+  const stepNs = units * (units * products.flat().length * TERM_NS + UNIT_NS);
+  return {
+    kernel: own,
+    loops: [
+      ...loops.filter((loop) => loop.name !== n[0]?.name),
+      { name: 'row.', size: rows },
+      { name: 'block.', size: blocks },
+      { name: 'lane.', size: LANES },
+      ...(k.length === 0 ? [{ name: otherName, size: 1 }] : []),
+    ],
+    grid: {
+      name: 'item',
+      extent: sizeCeilDiv(extent(batch), rows),
+      nanoseconds: rows * sizeHint(extent(step)) * stepNs,
+    },
+    shared: [],
+    scratch: arrays,
+    accumulators: sums.flat(),
+    body: [
+      define('lane.', whole(0)),
+      ...loops.filter(({ size }) => size === 1).map((loop) => define(loop.name, whole(0))),
+      define('first', times(variable('item'), rows)),
+      define('rows', minus(whole(extent(batch)), first), rows),
+      define('middle', times(over(count, tileRows), tileRows)),
+      ...eachUnit(own.states.map((state, s) => set(stateOf[s]!, state.initial))),
+      loopOver('step.', { begin: whole(0), end: whole(extent(step)) }, 1, [
+        ...digitsOf(step, variable('step.')),
+        ...eachUnit([
+          ...own.stores.filter((stmt) => !isLate(stmt)),
+          ...own.vectors.map((value, v) => set(vectorOf[v]!, value)),
+        ]),
+        ...inBlocks(0, blocks, tileBlocks, [
+          tile(whole(0), middle, tileRows),
+          ...(tileRows > 1 ? [tile(middle, count, 1)] : []),
+        ]),
+        ...eachUnit([
+          ...own.stores.filter(isLate),
+          ...inPlace(
+            next,
+            (array) => declare(`next.${array}`),
+            ({ buf }) => read(buf),
+          ),
+        ]),
+      ]),
+      ...eachUnit(own.lastStores),
+    ],
+  };
 }

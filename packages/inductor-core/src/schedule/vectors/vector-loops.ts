@@ -1,9 +1,9 @@
 /**
  * @file Forms of loops that schedules for vectors are made of: whole iterations with a tail, segments, nests.
  */
-import { type Size, sizeFloorDiv, sizeMul } from '@tessera/shared';
+import { type Size, sizeFloorDiv, sizeMul, sizeProduct } from '@tessera/shared';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
-import { minus, over, plus, times, variable, whole } from '../kernel/places.js';
+import { minus, modulo, over, plus, times, variable, whole } from '../kernel/places.js';
 import type { LoopStmt, ScheduledBody, ScheduledStmt } from '../kernel/scheduled-kernel.js';
 
 /** Lanes of a vector. */
@@ -21,6 +21,17 @@ export type Steps = (valid: number) => ScheduledBody;
 /** A variable of the schedule. */
 export function define(name: string, index: IndexExpr, atMost?: Size): ScheduledStmt {
   return { kind: 'let', name, index, ...(atMost !== undefined && { atMost }) };
+}
+
+/** The variables of more than one value that a position stands for, the last of them fastest. */
+export function digitsOf(vars: readonly SizedLoop[], flat: IndexExpr): ScheduledBody {
+  const made: ScheduledStmt[] = [];
+  for (const [i, { name, size }] of vars.entries()) {
+    if (size === 1) continue;
+    const quotient = over(flat, sizeProduct(vars.slice(i + 1).map((each) => each.size)));
+    made.push(define(name, made.length === 0 ? quotient : modulo(quotient, size)));
+  }
+  return made;
 }
 
 /** A loop over a range. */
