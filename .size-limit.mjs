@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '618.5 kB';
+const EVERYTHING = '619.3 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -24,8 +24,8 @@ const budgets = {
   passes: '16.8 kB',
   'aot-autograd': '21.3 kB',
   'dynamo-trace': '45.7 kB',
-  'inductor-core': '178.8 kB',
-  'inductor-cpu': '76.7 kB',
+  'inductor-core': '186.1 kB',
+  'inductor-cpu': '70.4 kB',
   'inductor-wgsl': '59.9 kB',
   compile: '6.0 kB',
   testkit: '26.1 kB',

@@ -22,7 +22,7 @@ import type { Lanes } from '../body/scope.js';
 import type { Value } from '../body/value.js';
 import type { Reg, Regs, VectorBuilder } from '../body/vector-builder.js';
 import type { Local } from '../emit/types.js';
-import { elementType, multiplyAdd } from '../matmul/element-type.js';
+import { elementType } from '../matmul/element-type.js';
 import { expand, joinLanes, laneMasks } from './lane-parts.js';
 import { reductionValues } from './reduction-values.js';
 import { assign, stateRegs } from './state-registers.js';
@@ -111,11 +111,9 @@ export class Reducer {
   /** Adds a product to a sum, with one rounding. */
   addProduct(a: Regs, b: Regs, count: number): void {
     const type = elementType(this.accumulator.dtype)!;
-    const [{ locals }] = [...this.#state.values()] as [StateRegister];
-    locals.slice(0, count).forEach((sum, i) => {
-      const next = multiplyAdd(type, true, sum, a[i % a.length]!, b[i % b.length]!);
-      this.context.vb.f.set(sum, next);
-    });
+    for (const { locals } of this.#state.values())
+      for (const [i, sum] of locals.slice(0, count).entries())
+        this.context.vb.f.set(sum, type.fma!(a[i % a.length]!, b[i % b.length]!, sum));
   }
 
   /** Moves partial results that lose precision as they grow; called now and then. */

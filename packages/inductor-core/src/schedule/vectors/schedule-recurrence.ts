@@ -36,34 +36,6 @@ const MOST_ROWS = 16;
 const TERM_NS = 0.05;
 const UNIT_NS = 12;
 
-/** What of a kernel is made at once. */
-interface RecurrencePlan {
-  readonly units: number;
-  /** Vectors that hold the units. */
-  readonly blocks: number;
-  /** Rows of an item, and rows and vectors whose sums are in registers together. */
-  readonly rows: number;
-  readonly tileRows: number;
-  readonly tileBlocks: number;
-}
-
-function recurrencePlan({ batch, n, products }: RecurrenceKernel<Size>): RecurrencePlan {
-  const units = extent(n);
-  const blocks = Math.ceil(units / LANES);
-  const rows = sizeHint(extent(batch));
-  const tileBlocks = products.length === 1 && blocks % 2 === 0 ? 2 : 1;
-  const most = Math.max(1, Math.floor(SUMS / (products.length * tileBlocks)));
-  const tileRows = most >= 4 && rows >= 4 ? 4 : most >= 2 && rows >= 2 ? 2 : 1;
-  const share = Math.ceil(rows / ITEMS / tileRows) * tileRows;
-  return {
-    units,
-    blocks,
-    rows: Math.max(tileRows, Math.min(MOST_ROWS, share)),
-    tileRows,
-    tileBlocks,
-  };
-}
-
 /** Schedules a recurrence. @throws kernel-missing when states are no floats, or have several dimensions */
 export function scheduleRecurrence(
   kernel: RecurrenceKernel<Size>,
@@ -73,10 +45,18 @@ export function scheduleRecurrence(
   if ((dtype !== 'float32' && dtype !== 'float64') || n.length > 1 || k.length > 1)
     throw new TesseraError(
       'kernel-missing',
-      `Recurrence '${name}' has states of type ${dtype} or of several dimensions: there are no vectors for them.`,
+      `There are no vectors for recurrence '${name}': its states are ${dtype}, or have several dimensions.`,
       { context: { kernel: name, dtype } },
     );
-  const { units, blocks, rows, tileRows, tileBlocks } = recurrencePlan(kernel);
+  const units = extent(n);
+  const entries = sizeHint(extent(batch));
+  // Vectors that hold the units; rows and vectors whose sums are in registers together; rows of an item.
+  const blocks = Math.ceil(units / LANES);
+  const tileBlocks = products.length === 1 && blocks % 2 === 0 ? 2 : 1;
+  const most = Math.max(1, Math.floor(SUMS / (products.length * tileBlocks)));
+  const tileRows = most >= 4 && entries >= 4 ? 4 : most >= 2 && entries >= 2 ? 2 : 1;
+  const share = Math.ceil(entries / ITEMS / tileRows) * tileRows;
+  const rows = Math.max(tileRows, Math.min(MOST_ROWS, share));
   const ir = new IrBuilder();
   const loops = kernelLoops(kernel);
   for (const loop of loops) ir.sym(loop.name, loop.size);
@@ -95,13 +75,9 @@ export function scheduleRecurrence(
     arrays.push({ name: array, dtype, length: rows * pitch + padding });
     return array;
   };
-  const named = (role: string, of: readonly unknown[]): string[] =>
-    of.map((_, i) => declare(`${role}.${i}`));
-  const [stateOf, vectorOf, productOf] = [
-    named('state', states),
-    named('vector', vectors),
-    named('product', products),
-  ];
+  const stateOf = states.map((_, s) => declare(`state.${s}`));
+  const vectorOf = vectors.map((_, v) => declare(`vector.${v}`));
+  const productOf = products.map((_, p) => declare(`product.${p}`));
   /** An element of the present row, or of one `behind` it. */
   const place = (at: IndexExpr, behind = 0): IndexExpr =>
     ir.add(ir.scale(row, pitch), at, ir.int(behind * pitch));
@@ -200,7 +176,6 @@ export function scheduleRecurrence(
       { name: 'row.', size: rows },
       { name: 'block.', size: blocks },
       { name: 'lane.', size: LANES },
-      ...(k.length === 0 ? [{ name: otherName, size: 1 }] : []),
     ],
     grid: {
       name: 'item',
