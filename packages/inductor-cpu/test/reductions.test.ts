@@ -40,6 +40,7 @@ const LAYOUTS: Readonly<Record<string, Layout>> = {
   'long rows in ragged pieces': { results: 1, shape: [6, 5601], along: 'row' },
   columns: { results: 70, shape: [19], along: 'column' },
   'long columns': { results: 9, shape: [500], along: 'column' },
+  'columns in blocks of rows': { results: 300, shape: [300], along: 'column' },
 };
 
 function kernelOf(op: ReduceOp, dtype: DType, { results, shape, along }: Layout): LoopKernel {

@@ -261,6 +261,63 @@ describe('schedules for vectors', () => {
     `);
   });
 
+  it('of columns of more rows than a cache holds: blocks of rows, between which sums wait', () => {
+    expect(print(reduce('sum', 'columns', 600, 1000))).toMatchInlineSnapshot(`
+      "scheduled kernel
+        variable i: 600
+        variable r: 1000
+        grid item: 3, about 11006 ns each
+        scratch sum.0.wide: f64[256]
+        accumulator sum.0: sum of f32 gives acc0: f32
+        let i@run = item
+        let i.begin = i@run*256
+        let i.end = i.begin + 256 at most 600
+        let stop@i = i.end at most 576
+        loop i from i.begin to stop@i by 32
+          vector i + 0..3 × 8
+            start sum.0
+            part sum.0
+            share sum.0 sum.0.wide[i + i.begin*-1]
+        loop i from 576 to min(i.end, 600) by 32
+          vector i + 0..3 × 6
+            start sum.0
+            part sum.0
+            share sum.0 sum.0.wide[i + i.begin*-1]
+        loop r.segment from 0 to 1000 by 16
+          let r.end = r.segment + 16 at most 1000
+          let stop@i = i.end at most 576
+          loop i from i.begin to stop@i by 32
+            vector i + 0..3 × 8
+              start sum.0
+              loop r from r.segment to r.end
+                t0: f32 = x[600*r + i]
+                update sum.0 with t0 at r
+              part sum.0
+              merge sum.0 sum.0.wide[i + i.begin*-1]
+              share sum.0 sum.0.wide[i + i.begin*-1]
+          loop i from 576 to min(i.end, 600) by 32
+            vector i + 0..3 × 6
+              start sum.0
+              loop r from r.segment to r.end
+                t0: f32 = x[600*r + i]
+                update sum.0 with t0 at r
+              part sum.0
+              merge sum.0 sum.0.wide[i + i.begin*-1]
+              share sum.0 sum.0.wide[i + i.begin*-1]
+        let stop@i = i.end at most 576
+        loop i from i.begin to stop@i by 32
+          vector i + 0..3 × 8
+            fetch sum.0 sum.0.wide[i + i.begin*-1]
+            finish sum.0
+            out[i] = acc0
+        loop i from 576 to min(i.end, 600) by 32
+          vector i + 0..3 × 6
+            fetch sum.0 sum.0.wide[i + i.begin*-1]
+            finish sum.0
+            out[i] = acc0"
+    `);
+  });
+
   it('of softmax: two passes for the sum, and a row that is kept', () => {
     expect(print(softmax(8, 100))).toMatchInlineSnapshot(`
       "scheduled kernel
@@ -534,6 +591,7 @@ describe('schedules for vectors compute what kernels say', () => {
           [3, 5],
           [5, 300],
           [33, 1100],
+          [700, 100],
         ] as const)
           compare(reduce(op, along, outer, inner), {
             buffers: { x: wave(outer * inner), out: zeros(outer) },
@@ -557,6 +615,10 @@ describe('schedules for vectors compute what kernels say', () => {
       compare(softmax(3, n), { buffers: rows, sizes });
       compare(reduce('sum', 'rows', 3, n), { buffers: { ...rows, out: zeros(3) }, sizes });
       compare(reduce('max', 'columns', n, 3), { buffers: { ...rows, out: zeros(size) }, sizes });
+      const blocks = { x: wave(2000 * size), out: zeros(size) };
+      compare(reduce('sum', 'columns', n, 2000), { buffers: blocks, sizes });
+      const turned = { x: wave(41 * size), out: zeros(41) };
+      compare(reduce('argmax', 'columns', 41, n), { buffers: turned, sizes });
     }
   });
 

@@ -38,6 +38,8 @@ function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
   return select(limit(), local, op('i32.gt_u', local, limit()));
 }
 
+type PassParts = Extract<ScheduledStmt, { kind: 'share' | 'merge' | 'fetch' }>;
+
 /** Statements of a scheduled kernel in a function, which has the parameter `args`. */
 export class ScheduledEmitter {
   readonly #body: BodyEmitter;
@@ -150,6 +152,10 @@ export class ScheduledEmitter {
           const { ids } = reducer.accumulator;
           reducer.finish().forEach((value, i) => this.#body.scope.bindAcc(ids[i]!, value));
         });
+      case 'share':
+      case 'merge':
+      case 'fetch':
+        return this.#passParts(stmt);
       case 'keep':
       case 'recall':
         // They hold for all of their body.
@@ -212,23 +218,37 @@ export class ScheduledEmitter {
     });
   }
 
-  #start(names: readonly string[]): void {
+  /** Parts of an accumulator go to scratch arrays, or come from there. */
+  #passParts({ kind, of, arrays, at }: PassParts): void {
+    if (kind === 'fetch') this.#running.set(of, this.#state(of));
+    const reducer = this.#running.get(of) as Reducer;
+    const { parts } = reducer;
+    if (kind === 'share') {
+      arrays.forEach((array, i) => this.#rows.put(array, at, parts[i]!));
+      return;
+    }
+    const found = arrays.map((array) => this.#rows.take(array, at));
+    if (kind === 'merge') reducer.merge(found);
+    else reducer.parts = found;
+  }
+
+  #state(name: string): Reducer | ScanState {
     const { vb, scope } = this.#body;
     // Outside of vectors, lanes have parts of one result.
     const combine = scope.lanes === undefined;
+    const accumulator = this.scheduled.accumulators.find((each) => each.name === name)!;
+    const groups = scope.lanes?.groups ?? this.#groups.get(name)!;
+    const count = (dtype: DType): Regs =>
+      this.#body.sizeRegs(extent((this.kernel as LoopKernel<Size>).inner), dtype);
+    return accumulator.running === true
+      ? new ScanState(vb, accumulator, groups, combine)
+      : new Reducer(accumulator, { vb, groups, combine, count });
+  }
+
+  #start(names: readonly string[]): void {
     // Registers are made in the order of declaration.
-    for (const accumulator of this.scheduled.accumulators) {
-      const { name } = accumulator;
-      if (!names.includes(name)) continue;
-      const groups = scope.lanes?.groups ?? this.#groups.get(name)!;
-      const count = (dtype: DType): Regs =>
-        this.#body.sizeRegs(extent((this.kernel as LoopKernel<Size>).inner), dtype);
-      const state =
-        accumulator.running === true
-          ? new ScanState(vb, accumulator, groups, combine)
-          : new Reducer(accumulator, { vb, groups, combine, count });
-      this.#running.set(name, state);
-    }
+    for (const { name } of this.scheduled.accumulators)
+      if (names.includes(name)) this.#running.set(name, this.#state(name));
     for (const name of names) this.#running.get(name)!.start();
   }
 

@@ -1,7 +1,13 @@
 /**
  * @file `KeptRows`: values that are kept in scratch memory when they are computed, and recalled later on.
  */
-import type { Expr, KeptStmt, ScheduledBody, ScratchArray } from '@tessera/inductor-core';
+import type {
+  Expr,
+  IndexExpr,
+  KeptStmt,
+  ScheduledBody,
+  ScratchArray,
+} from '@tessera/inductor-core';
 import { itemSize } from '@tessera/tensor';
 import { AccessCode, type BufferRef } from '../body/access-code.js';
 import type { BodyEmitter } from '../body/body-emitter.js';
@@ -40,6 +46,22 @@ export class KeptRows {
     body.arrays = (name) => this.#arrays.get(name)?.();
   }
 
+  /** Stores a value at a place of an array. */
+  put(array: string, at: IndexExpr, value: Value): void {
+    this.#access.store(this.#arrays.get(array)!(), this.body.space.linear(at), value);
+  }
+
+  /** Loads what an array has at a place. */
+  take(array: string, at: IndexExpr): Value {
+    const { space, scope } = this.body;
+    return this.#access.load(
+      this.#arrays.get(array)!(),
+      space.linear(at),
+      undefined,
+      scope.innermost,
+    );
+  }
+
   /** Emits a body in which its statements about kept values hold. */
   within(statements: ScheduledBody, emit: () => void): void {
     const before = this.#here;
@@ -55,16 +77,14 @@ export class KeptRows {
   recall(expr: Expr): (() => Value) | undefined {
     const stmt = this.#find(expr, 'recall');
     if (stmt === undefined) return undefined;
-    const { space, scope } = this.body;
-    const array = this.#arrays.get(stmt.array)!();
-    return () => this.#access.load(array, space.linear(stmt.at), undefined, scope.innermost);
+    return () => this.take(stmt.array, stmt.at);
   }
 
   /** Stores a value where it was computed, if it is to be kept. */
   keep(expr: Expr, value: Value): void {
     const stmt = this.#find(expr, 'keep');
     if (stmt === undefined) return;
-    this.#access.store(this.#arrays.get(stmt.array)!(), this.body.space.linear(stmt.at), value);
+    this.put(stmt.array, stmt.at, value);
   }
 
   #find(expr: Expr, kind: KeptStmt['kind']): KeptStmt | undefined {

@@ -52,7 +52,7 @@ interface StateRegister extends Register {
 export class Reducer {
   readonly #state: ReadonlyMap<string, StateRegister>;
   /** Values of the registers that parts are merged in, after `part`. */
-  #parts: readonly Value[] = [];
+  parts: readonly Value[] = [];
 
   constructor(
     readonly accumulator: Accumulator,
@@ -129,20 +129,29 @@ export class Reducer {
     this.settle();
     const { handOver, op } = this.accumulator.reduction;
     this.context.vb.hint = op;
-    this.#parts = this.#values(handOver, (name) => this.#read(name));
+    this.parts = this.#values(handOver, (name) => this.#read(name));
   }
 
   /** Merges the parts of all lanes. */
   fold(): void {
     const { vb, groups } = this.context;
-    const { part, merge, commutes } = this.accumulator.reduction;
-    const merged = (a: readonly Value[], b: readonly Value[]): readonly Value[] => {
-      const operands = new Map<string, Value>();
-      part.forEach(({ name }, i) => operands.set(name, a[i]!).set(`other.${name}`, b[i]!));
-      return this.#values(merge, (name) => operands.get(name)!);
-    };
+    const { merge, commutes } = this.accumulator.reduction;
     const compares = postorder(merge).some(({ dtype }) => dtype === 'bool');
-    this.#parts = joinLanes(vb, { merge: merged, commutes, compares }, this.#parts, groups);
+    const merged: typeof this.merged = (a, b) => this.merged(a, b);
+    this.parts = joinLanes(vb, { merge: merged, commutes, compares }, this.parts, groups);
+  }
+
+  /** Merges the parts of another one into these. */
+  merge(others: readonly Value[]): void {
+    this.context.vb.hint = this.accumulator.reduction.op;
+    this.parts = this.merged(this.parts, others);
+  }
+
+  private merged(a: readonly Value[], b: readonly Value[]): readonly Value[] {
+    const { part, merge } = this.accumulator.reduction;
+    const operands = new Map<string, Value>();
+    part.forEach(({ name }, i) => operands.set(name, a[i]!).set(`other.${name}`, b[i]!));
+    return this.#values(merge, (name) => operands.get(name)!);
   }
 
   /** The finished results, one per result id. */
@@ -154,7 +163,7 @@ export class Reducer {
     const results = this.#values(finish, (name) =>
       name === 'size'
         ? { ...size, regs: count(dtype) }
-        : this.#parts[part.findIndex((register) => register.name === name)]!,
+        : this.parts[part.findIndex((register) => register.name === name)]!,
     );
     return results.map((result) => convert(vb, result, kindOf(dtype)));
   }

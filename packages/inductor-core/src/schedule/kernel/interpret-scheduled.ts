@@ -75,7 +75,7 @@ class Interpreter {
       run.sizes ?? null,
     );
     this.accumulators = new Map(scheduled.accumulators.map((each) => [each.name, each]));
-    this.memory = new SharedMemory(scheduled, this.fail);
+    this.memory = new SharedMemory(scheduled, (size) => this.size(size), this.fail);
     this.cells = new CellMemory(scheduled, this.fail);
     this.blocks = new BlockMemory(scheduled, this.frame);
   }
@@ -85,7 +85,7 @@ class Interpreter {
     // One too many, where that may happen.
     const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
     for (let instance = 0; instance < instances; instance++) {
-      this.memory = new SharedMemory(this.scheduled, this.fail);
+      this.memory = new SharedMemory(this.scheduled, (size) => this.size(size), this.fail);
       this.cells = new CellMemory(this.scheduled, this.fail);
       for (const array of this.scratch.values()) array.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
@@ -300,7 +300,7 @@ class Interpreter {
       case 'share':
       case 'fetch':
       case 'merge':
-        this.memory.pass(thread, stmt, this.index(stmt.at, thread));
+        this.memory.pass(thread, stmt, elements, (each) => this.index(stmt.at, thread, each));
         return true;
       case 'clear':
       case 'set':

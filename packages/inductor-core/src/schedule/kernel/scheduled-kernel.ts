@@ -187,11 +187,11 @@ export type ScheduledStmt =
       readonly value: Expr;
       readonly at: IndexExpr;
     }
-  /** Writes the parts of an accumulator to one array each. */
+  /** Writes the parts of an accumulator to one array each: shared ones, or scratch arrays, whose place moves with the lanes. */
   | ShareStmt
   /** The same backwards. */
   | (Omit<ShareStmt, 'kind'> & { readonly kind: 'fetch' })
-  /** Brings in the parts that another thread shared. */
+  /** Brings in parts that were shared. */
   | (Omit<ShareStmt, 'kind'> & { readonly kind: 'merge' })
   /** Brings together the parts of each run of `among` neighbouring threads of a subgroup; a power of two. */
   | { readonly kind: 'exchange'; readonly of: readonly string[]; readonly among: IndexExpr }

@@ -1,6 +1,7 @@
 /**
  * @file What one thread of `interpretScheduled` has: variables, the state of accumulators, results.
  */
+import type { Size } from '@tessera/shared';
 import { toComputeType } from '../../ir/scalar-eval.js';
 import { ReductionRun } from '../run-reduction.js';
 import type {
@@ -54,7 +55,7 @@ export class ThreadState {
     for (const name of of) {
       if (kind === 'start') this.start(name, elements !== ALONE);
       else if (kind === 'settle') for (const run of this.parts(name)) run.settle();
-      else if (kind === 'part') for (const run of this.parts(name)) run.part();
+      else if (kind === 'part') for (const run of this.parts(name, elements)) run.part();
       else if (kind === 'fold') this.fold(name);
       else this.finish(name);
     }
@@ -72,10 +73,11 @@ export class ThreadState {
     this.know(accumulator, run.finish(), element.number);
   }
 
-  /** The parts of an accumulator. */
-  parts(name: string): ReductionRun[] {
+  /** The parts of an accumulator, at least those of elements that have states of their own. */
+  parts(name: string, elements: readonly Element[] = ALONE): ReductionRun[] {
     const runs = this.runs.get(name)!;
-    for (let i = 0; i < Math.max(runs.length, 1); i++) runs[i] ??= this.fresh(name);
+    const count = this.apart.has(name) ? elements.at(-1)!.number + 1 : 1;
+    for (let i = 0; i < Math.max(runs.length, count); i++) runs[i] ??= this.fresh(name);
     return runs;
   }
 
@@ -111,15 +113,19 @@ export class ThreadState {
   }
 }
 
-/** The arrays of one instance, by element of what lies in them. */
+/** A part in an array. */
+interface Cell {
+  readonly value: number;
+  readonly count: number;
+}
+
+/** The arrays of one instance: cells of shared arrays have a part for each element of a vector, of scratch arrays one. */
 export class SharedMemory {
-  private readonly arrays = new Map<
-    string,
-    { readonly value: number; readonly count: number }[][]
-  >();
+  private readonly arrays = new Map<string, Cell[][]>();
 
   constructor(
     private readonly scheduled: ScheduledKernel,
+    private readonly size: (size: Size) => number,
     private readonly fail: (what: string) => never,
   ) {}
 
@@ -127,29 +133,35 @@ export class SharedMemory {
   pass(
     thread: ThreadState,
     { kind, of, arrays }: Omit<ShareStmt, 'kind'> & { readonly kind: 'share' | 'fetch' | 'merge' },
-    place: number,
+    elements: readonly Element[],
+    place: (element: Element) => number,
   ): void {
-    const cells = arrays.map((array) => this.cellsOf(array, place));
-    thread.parts(of).forEach((run, element) => {
+    const parts = thread.parts(of, elements);
+    const isApart = this.scheduled.scratch?.some(({ name }) => name === arrays[0]) ?? false;
+    const visit = (run: ReductionRun, at: number, number: number): void => {
+      const cells = arrays.map((array) => this.cellsOf(array, at));
       if (kind === 'share') {
         const values = run.current();
-        cells.forEach((cell, j) => (cell[element] = { value: values[j]!, count: run.count }));
+        cells.forEach((cell, j) => (cell[number] = { value: values[j]!, count: run.count }));
         return;
       }
       const found = cells.map((cell) => {
-        if (cell[element] === undefined)
-          this.fail(`${kind} ${of} reads ${arrays.join()}[${place}], which nobody wrote`);
-        return cell[element]!;
+        if (cell[number] === undefined)
+          this.fail(`${kind} ${of} reads ${arrays.join()}[${at}], which nobody wrote`);
+        return cell[number];
       });
       const values = found.map(({ value }) => value);
       if (kind === 'merge') run.merge(values, found[0]!.count);
       else run.replace(values, found[0]!.count);
-    });
+    };
+    if (isApart) for (const each of elements) visit(parts[each.number]!, place(each), 0);
+    else parts.forEach((run, number) => visit(run, place(elements[0]!), number));
   }
 
-  private cellsOf(array: string, place: number): { value: number; count: number }[] {
-    const declared = this.scheduled.shared.find(({ name }) => name === array);
-    if (declared === undefined || place < 0 || place >= declared.length)
+  private cellsOf(array: string, place: number): Cell[] {
+    const { shared, scratch = [] } = this.scheduled;
+    const declared = [...shared, ...scratch].find(({ name }) => name === array);
+    if (declared === undefined || place < 0 || place >= this.size(declared.length))
       this.fail(`${array}[${place}] is outside of what is declared`);
     if (!this.arrays.has(array)) this.arrays.set(array, []);
     return (this.arrays.get(array)![place] ??= []);

@@ -24,21 +24,24 @@ import type {
 import { RegisterVerifier } from './verify-registers.js';
 
 /** How far an accumulator is. */
-type Progress = 'declared' | 'started' | 'parted' | 'finished';
+type Progress = 'declared' | 'started' | 'parted' | 'shared' | 'finished';
+
+/** There are parts. */
+const PARTED: readonly Progress[] = ['parted', 'shared'];
 
 const AFTER: Readonly<
   Record<string, { readonly from: readonly Progress[]; readonly to: Progress }>
 > = {
-  start: { from: ['declared', 'started', 'finished'], to: 'started' },
+  start: { from: ['declared', 'started', 'shared', 'finished'], to: 'started' },
   update: { from: ['started'], to: 'started' },
   settle: { from: ['started'], to: 'started' },
   part: { from: ['started'], to: 'parted' },
-  fold: { from: ['parted'], to: 'parted' },
-  share: { from: ['parted'], to: 'parted' },
-  fetch: { from: ['parted'], to: 'parted' },
-  merge: { from: ['parted'], to: 'parted' },
-  exchange: { from: ['parted'], to: 'parted' },
-  finish: { from: ['parted'], to: 'finished' },
+  fold: { from: PARTED, to: 'parted' },
+  share: { from: PARTED, to: 'shared' },
+  fetch: { from: [...PARTED, 'finished'], to: 'parted' },
+  merge: { from: PARTED, to: 'parted' },
+  exchange: { from: PARTED, to: 'parted' },
+  finish: { from: PARTED, to: 'finished' },
 };
 
 class Verifier {
@@ -258,8 +261,9 @@ class Verifier {
         this.index(stmt.at);
         if (stmt.arrays.length !== this.accumulator(stmt.of).reduction.part.length)
           this.fail(`'${stmt.of}' has not as many parts as arrays`);
+        const { shared, scratch = [] } = this.scheduled;
         for (const array of stmt.arrays)
-          if (!this.scheduled.shared.some(({ name }) => name === array))
+          if (![...shared, ...scratch].some(({ name }) => name === array))
             this.fail(`there is no array '${array}'`);
         return;
       }

@@ -10,6 +10,7 @@ import { times, variable } from '../kernel/places.js';
 import type { ScheduledBody } from '../kernel/scheduled-kernel.js';
 import type { LaneChoice } from './lane-choice.js';
 import type { PreparedSpace } from './prepare-space.js';
+import { blockColumns } from './row-blocks.js';
 import { allOf, define, digitsOf, LANES, type Range, runOf } from './vector-loops.js';
 
 /** Elements of a pointwise item: about a microsecond of work. */
@@ -20,8 +21,8 @@ const TILE_ACROSS = 128;
 /** Elements of the rows that points of inner loops store to: cache lines that follow each other, and sums that wait for none of the others. */
 const ROW_ELEMENTS = 64;
 
-/** What the inner loops of a kernel do at each of their points: nothing, there being none; store to a row; or other things. */
-export type InnerLoops = 'none' | 'rows' | 'other';
+/** What the inner loops of a kernel do: nothing, there being none; store to a row at each point; reduce columns in blocks; or other things. */
+export type InnerLoops = 'none' | 'rows' | 'blocks' | 'other';
 
 /** The axis of the grid. */
 export const ITEM = 'item';
@@ -79,14 +80,16 @@ function numberOf(name: string): string {
 }
 
 function runLength(
-  { mode, lane, across, groups }: LaneChoice,
+  choice: LaneChoice,
   { name, size }: SizedLoop,
   points: number,
   inner: InnerLoops,
 ): number {
+  const { mode, lane, across, groups } = choice;
   if (mode === 'row' || (name !== lane && name !== across)) return 1;
   if (across !== lane) return name === lane ? TILE_LANE : TILE_ACROSS;
   const step = LANES * groups;
+  if (inner === 'blocks') return blockColumns(size, choice);
   if (inner !== 'none') return inner === 'rows' ? Math.ceil(ROW_ELEMENTS / step) * step : step;
   const length = Math.ceil(ITEM_ELEMENTS / step) * step;
   if (typeof size !== 'number') return length;

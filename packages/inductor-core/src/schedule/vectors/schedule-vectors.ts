@@ -21,13 +21,14 @@ import type {
 } from '../kernel/scheduled-kernel.js';
 import { mustSettle, SETTLE_EVERY } from '../reduction.js';
 import { decayingExponentials, inTwoPasses, type ReduceStmt } from '../two-passes.js';
-import { CoreItems, ITEM } from './core-items.js';
+import { CoreItems, type InnerLoops, ITEM } from './core-items.js';
 import { KeptRows } from './kept-rows.js';
 import { chooseLanes, type LaneChoice } from './lane-choice.js';
 import { passesOf, type Pass } from './passes.js';
 import { isPlaced, type PreparedSpace, prepareSpace, takesSteps } from './prepare-space.js';
+import { blockColumns, reducesColumns, RowBlocks } from './row-blocks.js';
 import { VectorAccumulators } from './vector-accumulators.js';
-import { define, LANES, loopOver, stepped, type Steps, sweep } from './vector-loops.js';
+import { define, LANES, loopOver, segments, stepped, type Steps, sweep } from './vector-loops.js';
 import type { VectorTarget } from './vector-target.js';
 
 /** Rows up to this many elements take two passes for Welford and online softmax. */
@@ -49,6 +50,7 @@ class VectorScheduler {
   private readonly at: IndexExpr;
   /** Whether lanes take in so many values that sums have to settle. */
   private readonly settles: boolean;
+  private readonly blocks: RowBlocks | null;
 
   constructor(
     private readonly kernel: LoopKernel<Size>,
@@ -77,6 +79,19 @@ class VectorScheduler {
       settles: this.settles,
       ragged: this.isRow && isRagged,
     });
+    this.blocks = this.columnBlocks();
+  }
+
+  /** What reduces columns in blocks of rows; null for other kernels. */
+  private columnBlocks(): RowBlocks | null {
+    const { passes, choice, prepared, accumulators, target } = this;
+    if (!reducesColumns(passes, choice, prepared) || this.stepsAlongRows() || this.scatters())
+      return null;
+    const reductions = passes.flatMap((pass) => pass.reductions);
+    const all = reductions.map((stmt) => accumulators.of(stmt));
+    const { space, inner } = prepared;
+    const columns = blockColumns(space.size(choice.lane), choice);
+    return RowBlocks.of(all, { rows: space.size(inner[0]!), columns }, target.scratchBytes);
   }
 
   schedule(): ScheduledKernel {
@@ -86,12 +101,11 @@ class VectorScheduler {
     const schedule = { kernel: split, loops: [...outer, ...inner], shared: [], decaying };
     if (kernel.outer.some(({ size }) => size === 0))
       return { ...schedule, grid: { name: ITEM, extent: 0 }, accumulators: [], body: [] };
-    const loops = this.stepsAlongRows() ? 'rows' : inner.length > 0 ? 'other' : 'none';
-    const items = new CoreItems(choice, prepared, loops);
+    const items = new CoreItems(choice, prepared, this.innerLoops());
     const body = this.item(items);
     const nanoseconds = choice.nanoseconds / Math.max(sizeHint(items.count), 1);
     const grid = { name: ITEM, extent: items.count, nanoseconds };
-    const scratch = rows?.arrays ?? [];
+    const scratch = [...(rows?.arrays ?? []), ...(this.blocks?.arrays ?? [])];
     return {
       ...schedule,
       grid: this.scatters() ? { ...grid, ordered: true } : grid,
@@ -99,6 +113,12 @@ class VectorScheduler {
       accumulators: accumulators.list,
       body,
     };
+  }
+
+  private innerLoops(): InnerLoops {
+    if (this.blocks !== null) return 'blocks';
+    if (this.stepsAlongRows()) return 'rows';
+    return this.inner.length > 0 ? 'other' : 'none';
   }
 
   /** There is no vector form of such an exponential to rescale with. */
@@ -120,8 +140,54 @@ class VectorScheduler {
       const stores = this.passes.flatMap((pass) => pass.stores);
       return [...decoded, ...this.each(this.lanes(items, [...outer, ...steps, ...stores]))];
     }
+    if (this.blocks !== null) return [...decoded, ...this.byBlocks(this.blocks, items, outer)];
     const passes = [...outer, ...this.passes.flatMap((pass, number) => this.pass(pass, number))];
     return [...decoded, ...(this.isRow ? passes : this.lanes(items, passes))];
+  }
+
+  /** Outer mode: a block of rows after the other, of all columns of an item. */
+  private byBlocks(blocks: RowBlocks, items: CoreItems, outer: ScheduledBody): ScheduledBody {
+    const { passes, accumulators, choice } = this;
+    const { lane, groups } = choice;
+    const swept = passes.findIndex(({ kind }) => kind === 'inner');
+    const { reductions, stores } = passes[swept]!;
+    const reduced = reductions.map((stmt) => ({ stmt, accumulator: accumulators.of(stmt) }));
+    const of = reduced.map(({ accumulator }) => accumulator.name);
+    const { lets, range } = items.rangeOf(lane);
+    const columns = (body: ScheduledBody): ScheduledBody =>
+      stepped(this.loop(lane), range, LANES * groups, this.vectors([...outer, ...body]));
+    const pass = (kind: 'share' | 'fetch' | 'merge'): ScheduledBody =>
+      blocks.pass(kind, lane, range.begin);
+    const storesOf = (some: readonly Pass[]): ScheduledBody => some.flatMap((each) => each.stores);
+    const [rows] = this.inner;
+    const step: ScheduledBody = [
+      ...this.definitions(this.kernel.inner, false),
+      ...reduced.map((each) => this.update(each)),
+      ...stores,
+    ];
+    return [
+      ...lets,
+      ...columns([
+        ...storesOf(passes.slice(0, swept)),
+        { kind: 'start', of },
+        { kind: 'part', of },
+        ...pass('share'),
+      ]),
+      ...segments(rows!, blocks.rows, (some) =>
+        columns([
+          { kind: 'start', of },
+          loopOver(rows!.name, some, 1, step),
+          { kind: 'part', of },
+          ...pass('merge'),
+          ...pass('share'),
+        ]),
+      ),
+      ...columns([...pass('fetch'), { kind: 'finish', of }, ...storesOf(passes.slice(swept + 1))]),
+    ];
+  }
+
+  private update({ stmt, accumulator }: Reduced): ScheduledStmt {
+    return { kind: 'update', of: accumulator.name, value: stmt.value, at: this.at };
   }
 
   /** Whether points that follow each other store to rows along the lanes: a row at a time then, as it lies in memory. */
@@ -192,12 +258,7 @@ class VectorScheduler {
     const [reductions, scans] = [pass.reductions, pass.scans].map((stmts) =>
       stmts.map((stmt) => ({ stmt, accumulator: accumulators.of(stmt) })),
     );
-    const update = ({ stmt, accumulator }: Reduced): ScheduledStmt => ({
-      kind: 'update',
-      of: accumulator.name,
-      value: stmt.value,
-      at: this.at,
-    });
+    const update = (each: Reduced): ScheduledStmt => this.update(each);
     const step: ScheduledBody = [
       ...this.definitions(this.kernel.inner, false),
       ...(this.rows?.recalled(number) ?? []),

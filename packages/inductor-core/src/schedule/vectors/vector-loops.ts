@@ -169,11 +169,11 @@ function segmentsOf(
 }
 
 /** Runs a loop over a variable in segments of some length, with `between` after each. */
-function segments(
+export function segments(
   loop: SizedLoop,
   length: number,
   run: (range: Range) => ScheduledBody,
-  between: ScheduledBody,
+  between: ScheduledBody = [],
 ): ScheduledBody {
   const { name, size } = loop;
   if (typeof size === 'number' && size <= length) return [...run(allOf(loop)), ...between];
