@@ -61,6 +61,20 @@ describe('histogram', () => {
     expect(counts.toArray()).toEqual([0, 0, 2, 0]);
     expect(edges.toArray()).toEqual([1.5, 1.75, 2, 2.25, 2.5]);
   });
+
+  // PyTorch 2.13 computes the bins of float32 in float32: 0.7 of it is the lower end of a bin.
+  it.each(['histc', 'histogram'] as const)(
+    '%s rounds as the dtype does at the ends of bins',
+    (name) => {
+      const count = (dtype: 'float32' | 'float64'): unknown => {
+        const x = tensor([0.7, 0.35], { dtype: 'float32' }).to(dtype);
+        const bins = { bins: 10, min: 0, max: 1 };
+        return (name === 'histc' ? x.histc(bins) : x.histogram(10, { range: [0, 1] })[0]).toArray();
+      };
+      expect(count('float32')).toEqual([0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+      expect(count('float64')).toEqual([0, 0, 0, 1, 0, 0, 1, 0, 0, 0]);
+    },
+  );
 });
 
 describe('running log-sum-exp', () => {

@@ -746,7 +746,7 @@ export interface OperatorSchemas {
   'tessera::autograd_grad': "tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::autograd_grad.create_graph': "tessera::autograd_grad.create_graph(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::autograd_grad.outer': "tessera::autograd_grad.outer(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
-  'tessera::combination_positions': "tessera::combination_positions(int n, int r, bool with_replacement, Device device) -> Tensor";
+  'tessera::combination_positions': "tessera::combination_positions(int n, int r, bool with_replacement) -> Tensor";
   'tessera::convolution_pointwise': "tessera::convolution_pointwise(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups, str attr) -> Tensor";
   'tessera::ctc_alphas': "tessera::ctc_alphas(Tensor log_probs, Tensor reach) -> Tensor";
   'tessera::ctc_alphas_backward': "tessera::ctc_alphas_backward(Tensor grad_output, Tensor shares) -> Tensor";

@@ -81,6 +81,7 @@ export const factoryLowerings: LoweringTable = lowerings({
   'aten::scalar_tensor': filledWith(0),
   'aten::zero': constant(0),
   'aten::zeros': constant(0),
+  'aten::_efficientzerotensor': constant(0),
   'aten::zeros_like': constant(0),
   'aten::new_zeros': constant(0),
   'aten::ones': constant(1),

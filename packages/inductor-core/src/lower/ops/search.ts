@@ -36,7 +36,8 @@ function comparedType(dtype: DType, operand: Operand): DType {
   return isWhole ? dtype : 'float32';
 }
 
-function search(
+/** How many elements of sorted rows go before each value; null where the reference kernel is faster. */
+export function search(
   l: Lowering,
   sequence: LoweredTensor,
   values: LoweredArg,

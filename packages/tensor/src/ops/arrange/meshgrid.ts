@@ -17,6 +17,7 @@ import {
   zeros,
 } from '../factory/factory.js';
 import { indexSelect } from '../indexing/select.js';
+import { toDevice } from './copy.js';
 import { stack } from './join.js';
 import { flatten, transpose } from '../view/dims.js';
 import { expand, reshape, view } from '../view/view.js';
@@ -90,14 +91,14 @@ const cartesianOp = defineOp('aten::cartesian_prod(Tensor[] tensors) -> Tensor',
 
 /** Positions of all combinations, one after another: a factory, so that graphs hold no constants. */
 const positionsOp = defineOp(
-  'tessera::combination_positions(int n, int r, bool with_replacement, Device device) -> Tensor',
+  'tessera::combination_positions(int n, int r, bool with_replacement) -> Tensor',
   {
     tags: ['factory'],
-    meta: ({ n, r, with_replacement, device }) => ({
+    meta: ({ n, r, with_replacement }) => ({
       sizes: [combinationCount(n, r, with_replacement) * r],
       strides: [1],
       dtype: 'int64',
-      device: device,
+      device: 'cpu',
     }),
     kernel: ({ n, r, with_replacement }, [out]) =>
       writeNumbers(out!, combinationsOf(n, r, with_replacement)),
@@ -141,8 +142,9 @@ const combinationsOp = defineOp(
           { hints: ['Pass a vector and how many elements to choose.'] },
         );
       if (r === 0) return zeros([0], { dtype: self.dtype, device: self.device });
-      const args = [self.numel, r, with_replacement, self.device];
-      const picked = indexSelect(self, 0, callOp(positionsOp, args));
+      // They are listed one after another: other devices get a copy.
+      const positions = callOp(positionsOp, [self.numel, r, with_replacement]);
+      const picked = indexSelect(self, 0, toDevice(positions, self.device));
       return reshape(picked, [picked.numel / r, r]);
     },
   },

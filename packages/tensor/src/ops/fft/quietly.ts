@@ -4,9 +4,8 @@
 import { noGrad } from '../../autograd/grad-mode.js';
 import { withAutocastSettings } from '../../autocast/autocast-state.js';
 import { withPreDispatchMode } from '../../dispatch/modes.js';
-import type { Tensor } from '../../tensor.js';
 
 /** Runs `fn` below autograd, autocast and capture, which have seen the operator itself. */
-export function quietly(fn: () => Tensor): Tensor {
+export function quietly<T>(fn: () => T): T {
   return withPreDispatchMode(null, () => withAutocastSettings(null, () => noGrad(fn)));
 }

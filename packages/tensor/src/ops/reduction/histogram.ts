@@ -63,11 +63,30 @@ function outerEdges(
 /** The bin of a value that lies between the outer edges. */
 type PlaceOf = (value: number) => number;
 
-/** Among bins of equal width; the last one holds its upper end. */
+/** How a dtype's numbers are computed with: 16-bit floats in float32. */
+const roundingOf = (dtype: DType): ((value: number) => number) =>
+  dtype === 'float64' ? Number : Math.fround;
+
+/** Among bins of equal width; the last one holds its upper end. Every step is rounded, which decides at the ends of bins. */
 const amongEqual =
-  (count: number, low: number, high: number): PlaceOf =>
-  (value) =>
-    Math.min(Math.floor(((value - low) / (high - low)) * count), count - 1);
+  (count: number, low: number, high: number, round: (value: number) => number): PlaceOf =>
+  (value) => {
+    const share = round(round(value - low) / round(high - low));
+    return Math.min(Math.floor(round(share * count)), count - 1);
+  };
+
+/** The edges of bins of equal width, from both ends, as linspace. */
+function equalEdges(
+  count: number,
+  low: number,
+  high: number,
+  round: (value: number) => number,
+): Float64Array {
+  const step = round(round(high - low) / count);
+  return Float64Array.from({ length: count + 1 }, (_, i) =>
+    2 * i < count + 1 ? round(low + round(step * i)) : round(high - round(step * (count - i))),
+  );
+}
 
 /** Between ascending edges; the last bin holds its upper end. */
 const amongGiven =
@@ -109,9 +128,10 @@ const histcOp = defineOp(
     },
     kernel: ({ self, bins, min, max }, [out]) => {
       const values = readNumbers(self);
-      const [low, high] = [scalarValue(min), scalarValue(max)];
+      const round = roundingOf(self.dtype);
+      const [low, high] = [round(scalarValue(min)), round(scalarValue(max))];
       const range = [bins, ...outerEdges('torch.histc', values, low, high)] as const;
-      writeNumbers(out!, fillBins(values, null, range, amongEqual(...range)));
+      writeNumbers(out!, fillBins(values, null, range, amongEqual(...range, round)));
     },
   },
 );
@@ -126,7 +146,6 @@ interface HistogramArgs {
 function histogramRecord<Args extends HistogramArgs>(
   edgesOf: (args: Args, values: Float64Array) => Float64Array,
   countOf: (args: Args) => number,
-  equalBins: boolean,
 ): OpRecord<Args, [Tensor, Tensor]> {
   return {
     tags: ['non-differentiable'],
@@ -149,8 +168,7 @@ function histogramRecord<Args extends HistogramArgs>(
       const edges = edgesOf(args, values);
       const count = edges.length - 1;
       const range = [count, edges[0]!, edges[count]!] as const;
-      const placeOf = equalBins ? amongEqual(...range) : amongGiven(edges);
-      const counts = fillBins(values, weights, range, placeOf);
+      const counts = fillBins(values, weights, range, amongGiven(edges));
       if (args.density === true) {
         const total = counts.reduce((a, b) => a + b, 0);
         counts.forEach((each, i) => (counts[i] = each / total / (edges[i + 1]! - edges[i]!)));
@@ -164,16 +182,12 @@ function histogramRecord<Args extends HistogramArgs>(
 const histogramOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
   histogramRecord(
-    ({ bins, range }, values) => {
-      const [low, high] = range ?? [0, values.length === 0 ? 1 : 0];
-      const count = bins;
-      const [from, to] = outerEdges('torch.histogram', values, low, high);
-      return Float64Array.from({ length: count + 1 }, (_, i) =>
-        i === count ? to : from + ((to - from) / count) * i,
-      );
+    ({ self, bins, range }, values) => {
+      const round = roundingOf(self.dtype);
+      const [low, high] = (range ?? [0, values.length === 0 ? 1 : 0]).map(round);
+      return equalEdges(bins, ...outerEdges('torch.histogram', values, low!, high!), round);
     },
     ({ bins }) => checkBins(bins),
-    true,
   ),
 );
 const histogramEdgesOp: OpOverload<[Tensor, Tensor]> = defineOp(
@@ -195,7 +209,6 @@ const histogramEdgesOp: OpOverload<[Tensor, Tensor]> = defineOp(
         );
       return edges.numel - 1;
     },
-    false,
   ),
 );
 

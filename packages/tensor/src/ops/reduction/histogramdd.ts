@@ -10,6 +10,23 @@ import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shap
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { checkTensors } from '../../check-tensors.js';
+import { contiguous, toDtype } from '../arrange/copy.js';
+import { ones, zeros } from '../factory/factory.js';
+import { linspace } from '../factory/space.js';
+import { quietly } from '../fft/quietly.js';
+import { indexAdd } from '../indexing/select.js';
+import { searchsorted } from '../order/search-sorted.js';
+import { add, mul, sub } from '../pointwise/arithmetic.js';
+import { eq, ge, le } from '../pointwise/comparison.js';
+import { div } from '../pointwise/division.js';
+import { clamp } from '../pointwise/extremum.js';
+import { logicalAnd } from '../pointwise/logical.js';
+import { where } from '../pointwise/where.js';
+import { diff } from '../scan/diff.js';
+import { narrow, select } from '../view/slice.js';
+import { reshape } from '../view/view.js';
+import { amax, amin } from './extremum.js';
+import { sum } from './reduction.js';
 
 const NAME = 'torch.histogramdd';
 
@@ -86,6 +103,54 @@ function endsOf(values: readonly number[], d: number, range: readonly number[] |
   return [low!, high!] as const;
 }
 
+/** `endsOf` without reading values: where those are not finite, so are the ends. */
+function columnEnds(
+  self: Tensor,
+  d: number,
+  range: readonly number[] | null,
+): readonly [low: number | Tensor, high: number | Tensor] {
+  if (range !== null || self.numel === 0) return endsOf([], d, range);
+  const column = select(self, -1, d);
+  const [low, high] = [amin(column), amax(column)];
+  const half = mul(toDtype(eq(low, high), self.dtype), 0.5);
+  return [sub(low, half), add(high, half)];
+}
+
+/** The cells' counts on devices that are not read at once: `countOp` made of other operators. */
+function countPoints(
+  self: Tensor,
+  bins: readonly Tensor[],
+  weight: Tensor | null,
+  isDensity: boolean,
+): Tensor {
+  const { dtype, device } = self;
+  const sizes = bins.map((edges) => edges.numel - 1);
+  const cells = numelOf(sizes);
+  const points = reshape(self, [-1, bins.length]);
+  let cell: Tensor | null = null;
+  let isInside: Tensor | null = null;
+  bins.forEach((edges, d) => {
+    const x = contiguous(select(points, 1, d));
+    const within = logicalAnd(ge(x, select(edges, 0, 0)), le(x, select(edges, 0, -1)));
+    const place = sub(searchsorted(edges, x, { right: true }), 1);
+    const bin = clamp(place, null, sizes[d]! - 1);
+    cell = cell === null ? bin : add(mul(cell, sizes[d]!), bin);
+    isInside = isInside === null ? within : logicalAnd(isInside, within);
+  });
+  // Points in no cell are counted behind the cells.
+  const places = where(isInside!, cell!, cells);
+  const shares =
+    weight === null ? ones(places.sizes, { dtype, device }) : reshape(weight, places.sizes);
+  const all = indexAdd(zeros([cells + 1], { dtype, device }), 0, places, shares);
+  const counts = reshape(narrow(all, 0, 0, cells), sizes);
+  if (!isDensity) return contiguous(counts);
+  return bins.reduce(
+    (density, edges, d) =>
+      div(density, reshape(diff(edges), [-1, ...Array<number>(sizes.length - 1 - d).fill(1)])),
+    div(counts, sum(counts)),
+  );
+}
+
 const edgesOp: OpOverload<Tensor[]> = defineOp(
   'aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]',
   {
@@ -105,6 +170,15 @@ const edgesOp: OpOverload<Tensor[]> = defineOp(
       checkCounts(bins);
       const { dtype, device } = self;
       return bins.map((count) => ({ sizes: [count + 1], strides: [1], dtype, device }));
+    },
+    expand: ({ self, bins, range }): Tensor[] | null => {
+      const { device } = self;
+      if (device === 'cpu') return null;
+      const edges = (count: number, d: number): Tensor => {
+        const [low, high] = columnEnds(self, d, range);
+        return linspace(low, high, count + 1, { device });
+      };
+      return quietly(() => bins.map(edges));
     },
     kernel: ({ self, bins, range }, outs) => {
       const values = readNumbers(self);
@@ -171,6 +245,8 @@ const countOp: OpOverload<Tensor> = defineOp(
       const { dtype, device } = self;
       return { sizes, strides: contiguousStrides(sizes), dtype, device };
     },
+    expand: ({ self, bins, weight, density }) =>
+      self.device === 'cpu' ? null : quietly(() => countPoints(self, bins, weight, density)),
     kernel: ({ self, bins, weight, density }, [out]) => {
       const { sizes } = out!;
       const n = sizes.length;
@@ -216,7 +292,7 @@ const HISTOGRAMDD: OptionNames<HistogramddOptions> = { range: true, weight: true
 
 /**
  * Counts of points, the rows of [.., D], in the cells of a grid, and the edges of its bins: numbers of equal bins, one
- * for all coordinates or one for each, or ascending edges of each. On the CPU.
+ * for all coordinates or one for each, or ascending edges of each.
  *
  * @throws invalid-argument, dtype-unsupported, dtype-mismatch, shape-mismatch
  * @example const [counts, [xs, ys]] = histogramdd(points, [10, 20]); // counts: [10, 20]
