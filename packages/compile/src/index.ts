@@ -28,7 +28,7 @@ export {
   useSelection,
   useSorting,
 } from '@tessera/inductor-cpu';
-export { useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
+export { useDistributions, useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
 export { useFreezing } from '@tessera/passes';
 export { type CompileFxOptions, type InnerCompile, compileFx, compileFxInner } from './inductor.js';
 export { type CompilationObserver, observeCompilations } from './observe-compilations.js';

@@ -10,7 +10,7 @@ import {
   useSorting,
   useWebAssemblyText,
 } from '@tessera/inductor-cpu';
-import { useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
+import { useDistributions, useLinearAlgebra, useSubgroupMatrices } from '@tessera/inductor-wgsl';
 import { useFreezing } from '@tessera/passes';
 import './debug/debug-folder.js';
 import './schedule-log.js';
@@ -24,5 +24,6 @@ useWebAssemblyText();
 useFreezing();
 useSubgroupMatrices();
 useLinearAlgebra();
+useDistributions();
 
 export * from './index.js';

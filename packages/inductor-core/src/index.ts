@@ -58,6 +58,8 @@ export { interpretKernel, type BufferData, type ExternRunner } from './ir/interp
 
 export { functionProgram } from './schedule/functions/function-table.js';
 export { SCALAR_FUNCTIONS } from './schedule/functions/scalar-functions.js';
+export { GAMMA_FUNCTIONS } from './schedule/functions/gamma-functions.js';
+export { SAMPLING_FUNCTIONS } from './schedule/functions/sampling.js';
 export { SCALAR_FUNCTIONS_64 } from './schedule/functions/scalar-functions-64.js';
 export { OPERATIONS, OPERATIONS_64, type ValueType } from './schedule/functions/operations.js';
 export {

@@ -12,6 +12,7 @@ export type { TileTiming } from './runtime/matmul-tuner.js';
 export { generateKernel } from './codegen/generate.js';
 export type { BindingSlot, UniformField, WgslProgram } from './codegen/wgsl-program.js';
 export { useLinearAlgebra } from './linear-algebra/use-linear-algebra.js';
+export { useDistributions } from './element-functions/use-distributions.js';
 export { type OwnOperator, ownOperators } from './runtime/own-operators.js';
 export { useSubgroupMatrices } from './codegen/matrices/use-subgroup-matrices.js';
 export { BASELINE_TARGET, type WgslTarget } from './codegen/target.js';

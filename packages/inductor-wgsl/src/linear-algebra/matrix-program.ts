@@ -7,9 +7,11 @@
  * of its own; sizes and strides are uniforms, so that one pipeline serves all sizes. `NAME(i, j)` is the place of an element
  * of buffer `NAME`.
  */
+import type { FunctionTable } from '@tessera/inductor-core';
 import { counters } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { linearGrid } from '../codegen/dispatch.js';
+import { FunctionLibrary } from '../codegen/functions/function-library.js';
 import type { WgslProgram } from '../codegen/wgsl-program.js';
 import type { OwnCheck } from '../runtime/device/check-report.js';
 import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
@@ -28,6 +30,8 @@ export interface MatrixCode {
    * `total(lane, x)` the sum of all lanes' values.
    */
   readonly body: string;
+  /** Functions that the body calls as `@name(…)`. */
+  readonly functions?: FunctionTable;
   /** Value of `i32` whose being other than 0 is an error if a check is given. */
   readonly refused?: string;
 }
@@ -54,11 +58,13 @@ const PLACES = ['start', 'step', 'row', 'column'] as const;
 
 /** The module of a program; with `checks`, its last binding is where a refused matrix is noted. */
 export function matrixProgramText(
-  { buffers, params, workgroup = '', body, refused }: MatrixCode,
+  { buffers, params, workgroup = '', body: written, functions, refused }: MatrixCode,
   threads: number,
   checks: boolean,
 ): string {
   const names = Object.keys(buffers);
+  const library = new FunctionLibrary(functions);
+  const body = written.replace(/@(\w+)/g, (_, name: string) => library.use(name, 1));
   const fields = [
     'count',
     'columns',
@@ -74,7 +80,7 @@ fn refuse(value: i32) {
   atomicStore(&failed[2], bitcast<u32>(value));
 }
 `;
-  return `const THREADS = ${threads}u;
+  return `${library.render()}const THREADS = ${threads}u;
 struct Params {
 ${fields.map((field) => `  ${field}: u32,\n`).join('')}}
 @group(1) @binding(0) var<uniform> params: Params;

@@ -6,6 +6,7 @@ import {
   SCALAR_FUNCTIONS,
   functionProgram,
   spellProgram,
+  type FunctionTable,
   type FunctionTarget,
 } from '@tessera/inductor-core';
 import { LONG_INTEGERS } from '../values/long-integers.js';
@@ -36,10 +37,10 @@ const WGSL: FunctionTarget = { ieee: false, functions: SCALAR_FUNCTIONS };
 const GENERICS: Readonly<Record<string, ScalarType>> = { F: 'f32', I: 'i32', U: 'u32', B: 'bool' };
 
 /** The name says what a function is for: `exp_f32` and `exp_vec4f`, `is_nan_f32`, `pow_int_i32`. */
-function wgslName(name: string, width: Width): string {
+function wgslName(name: string, width: Width, target: FunctionTarget): string {
   if (name in LONG_INTEGERS) return `${name}_${typeName('i32', width)}`;
   if (name in FLOATS) return `${name}_${typeName('f32', width)}`;
-  const { params, result } = functionProgram(name, WGSL);
+  const { params, result } = functionProgram(name, target);
   const type = result === 'f32' ? result : (params[0]?.type ?? result);
   return `${name}_${typeName(type as ScalarType, width)}`;
 }
@@ -49,10 +50,17 @@ export class FunctionLibrary {
   private readonly seen = new Set<string>();
   private readonly modules = new Set<string>();
   private readonly functions: string[] = [];
+  private readonly target: FunctionTarget;
+
+  /** With functions of a table that kernels do not call, `more`. */
+  constructor(more?: FunctionTable) {
+    this.target =
+      more === undefined ? WGSL : { ...WGSL, functions: { ...SCALAR_FUNCTIONS, ...more } };
+  }
 
   /** Name of a function in the generated text; includes it and what it needs. */
   use(name: string, width: Width): string {
-    const result = wgslName(name, width);
+    const result = wgslName(name, width, this.target);
     if (this.seen.has(result)) return result;
     this.seen.add(result);
     this.functions.push(this.text(name, result, width));
@@ -73,7 +81,7 @@ export class FunctionLibrary {
           callee === name ? result : this.use(callee, width),
         )
         .replace(/\b[FIUB]\b/g, (letter) => typeName(GENERICS[letter], width));
-    const program = functionProgram(name, WGSL);
+    const program = functionProgram(name, this.target);
     return program.uniform || width === 1
       ? spellProgram(
           result,
