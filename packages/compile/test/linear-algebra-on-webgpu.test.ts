@@ -76,6 +76,27 @@ const OF_SQUARE: Readonly<Record<string, Call>> = {
   matrixExp: (x) => linalg.matrixExp(x.mul(0.3)),
   'a power below 0': (x) => linalg.matrixPower(x, -2),
 };
+const OF_SYMMETRIC: Readonly<Record<string, Call>> = {
+  ldlFactorEx: (x) => linalg.ldlFactorEx(x),
+  'ldlFactorEx, of a row that is 0': (x) => linalg.ldlFactorEx(x.sub(x)),
+  ldlSolve: (x) => linalg.ldlSolve(...linalg.ldlFactor(x), x.mul(2)),
+  'ldlSolve, of a right side for a batch': (x) => {
+    const b = x.flatten().narrow(0, 0, x.numel === 0 ? 0 : x.sizes.at(-1)!);
+    return linalg.ldlSolve(...linalg.ldlFactor(x), b.unsqueeze(-1));
+  },
+  'the derivative of ldlSolve': (x) => {
+    const b = x.sin().requiresGrad_();
+    return grad(
+      [
+        linalg
+          .ldlSolve(...linalg.ldlFactor(x), b)
+          .sin()
+          .sum(),
+      ],
+      [b],
+    )[0]!;
+  },
+};
 const OF_ANY: Readonly<Record<string, Call>> = {
   qr: (x) => linalg.qr(x),
   'qr, complete': (x) => {
@@ -133,6 +154,15 @@ describe.runIf(wantsGpu)('on wgpu', () => {
 
   it.each(Object.entries(OF_SQUARE))('%s', async (_, call) => {
     for (const shape of SQUARE) await compare(call, matrices(shape));
+  });
+
+  it.each(Object.entries(OF_SYMMETRIC))('%s', async (_, call) => {
+    const compiled = compile(call, { fullgraph: true });
+    for (const shape of SQUARE.slice(0, 5)) {
+      const half = matrices(shape);
+      await compare(call, half.add(half.mT));
+      await compare(compiled, half.add(half.mT));
+    }
   });
 
   it.each(Object.entries(OF_ANY))('%s', async (_, call) => {
@@ -236,6 +266,7 @@ describe.runIf(wantsGpu)('on wgpu', () => {
       /the input matrix is singular/,
     );
     expect(await errorOf(() => linalg.luFactor(singular)[0])).toMatch(/U\[2,2\] is zero/);
+    expect(await errorOf(() => linalg.ldlFactor(singular)[0])).toMatch(/D\[2,2\] is zero/);
     // The next read is of something else, and fine.
     expect(await errorOf(() => bad)).toEqual(Float32Array.of(1, 2, 2, 1));
     const [, info] = linalg.choleskyEx(bad);

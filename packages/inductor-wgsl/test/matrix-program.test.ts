@@ -9,6 +9,7 @@ import {
   REFLECT_COLUMNS,
 } from '../src/linear-algebra/householder.js';
 import { ROTATE_PAIRS } from '../src/linear-algebra/jacobi.js';
+import { LDL, SOLVE_LDL } from '../src/linear-algebra/ldl.js';
 import { LU, PERMUTATION, SWAP_ROWS } from '../src/linear-algebra/lu.js';
 import { matrixProgramText } from '../src/linear-algebra/matrix-program.js';
 import { SOLVE_TRIANGLE } from '../src/linear-algebra/triangular.js';
@@ -24,6 +25,8 @@ describe('matrixProgramText', () => {
     REFLECT_COLUMNS,
     APPLY_REFLECTIONS,
     ROTATE_PAIRS,
+    LDL,
+    SOLVE_LDL,
   ])('$name', async (code) => {
     const text = matrixProgramText(code, 256, code.refused !== undefined);
     await expect(text).toMatchFileSnapshot(`golden/linear-algebra-${code.name}.wgsl`);

@@ -23,6 +23,7 @@ import {
 import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
 import {
   choleskyFactor,
+  countOf,
   determinantParts,
   factor,
   identities,
@@ -37,8 +38,10 @@ import {
   symmetricEigen,
   turned,
 } from './factorizations.js';
+import { LDL, SOLVE_LDL } from './ldl.js';
 import { PERMUTATION } from './lu.js';
 import { runMatrixCode } from './matrix-program.js';
+import { COLUMNS } from './triangular.js';
 
 /** Computes an operator: its arguments by name, and its results to fill. */
 type MatrixOperator<Args> = (runtime: WgpuRuntime, args: Args, outs: readonly Tensor[]) => void;
@@ -62,6 +65,12 @@ const SINGULAR = matrixCheck(
   'linalg.inv',
   'The diagonal element % is zero, the inversion could not be completed because the input matrix is singular.',
   'linalg.pinv() inverts what can be inverted; linalg.invEx() reports instead of throwing.',
+);
+
+const SINGULAR_LDL = matrixCheck(
+  'torch.linalg.ldl_factor',
+  'D[%,%] is zero and using it on ldl_solve would result in a division by zero.',
+  'linalg.ldlFactorEx() factors such matrices too.',
 );
 
 /** Precision of float32. */
@@ -257,6 +266,36 @@ const leastSquares: MatrixOperator<{ self: Tensor; b: Tensor; rcond: number | nu
   if (singular.numel > 0) singular.copy_(s);
 };
 
+const ldlFactor: MatrixOperator<{ self: Tensor } & Checked> = (
+  runtime,
+  { self, check_errors },
+  [ld, pivots, info],
+) => {
+  ld.copy_(self);
+  runMatrixCode(runtime, LDL, [ld, pivots, info], {
+    count: countOf(ld),
+    launches: [[matrixSizes(ld)[0]]],
+    check: check_errors ? SINGULAR_LDL : null,
+  });
+};
+
+const ldlSolve: MatrixOperator<{ LD: Tensor; pivots: Tensor; B: Tensor }> = (
+  runtime,
+  { LD, pivots, B },
+  [out],
+) => {
+  out.copy_(B);
+  const batch = out.sizes.slice(0, -2);
+  const [n, width] = matrixSizes(out);
+  const swaps = pivots.to('int32').expand([...batch, n]);
+  const factors = [LD.expand([...batch, n, n]), swaps].map((x) => x.contiguous());
+  runMatrixCode(runtime, SOLVE_LDL, [...factors, out], {
+    count: countOf(out),
+    parts: Math.ceil(width / COLUMNS),
+    launches: [[n, width]],
+  });
+};
+
 /** Terms of the series, whose argument has a norm of at most 1/2, and squarings that there may be: larger norms give NaN. */
 const TERMS = 10;
 const SQUARINGS = 24;
@@ -296,5 +335,7 @@ export const MATRIX_OPERATORS: ReadonlyMap<string, MatrixOperator<never>> = new 
   ['aten::_linalg_svd', svd],
   ['aten::linalg_pinv.atol_rtol_tensor', pinv],
   ['aten::linalg_lstsq', leastSquares],
+  ['aten::linalg_ldl_factor_ex', ldlFactor],
+  ['aten::linalg_ldl_solve', ldlSolve],
   ['aten::linalg_matrix_exp', matrixExp],
 ]);

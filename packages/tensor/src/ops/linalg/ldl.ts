@@ -151,7 +151,7 @@ const LDL: OptionNames<LdlOptions> = { hermitian: true };
 /**
  * Symmetric matrices as L · D · Lᵀ with rows exchanged, of which the lower triangle is read: [.., N, N] → L below D and the
  * rows that were swapped, [.., N] (int32, from 1, negative for blocks of two), for `ldlSolve`. Has no derivative, as in
- * PyTorch. On the CPU.
+ * PyTorch.
  *
  * @throws linalg-error where D is singular; shape-mismatch, invalid-dim, dtype-unsupported
  * @see torch.linalg.ldl_factor
@@ -178,7 +178,7 @@ export function ldlFactorEx(
 
 /**
  * X with A @ X = b, [.., N, K], where A was factored into ld and pivots; batches broadcast. Derivatives towards b; PyTorch
- * has none. On the CPU.
+ * has none.
  *
  * @throws shape-mismatch, dtype-mismatch, invalid-dim, dtype-unsupported
  * @see torch.linalg.ldl_solve

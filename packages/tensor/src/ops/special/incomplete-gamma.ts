@@ -1,6 +1,6 @@
 /**
- * @file The regularized incomplete gamma functions. Reference kernels only; derivatives in the second argument, as in
- * PyTorch.
+ * @file The regularized incomplete gamma functions: reference kernels on the CPU, programs of their own on WebGPU
+ * (`useDistributions`); derivatives in the second argument, as in PyTorch.
  */
 import { TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
@@ -49,7 +49,7 @@ const igammaOp = define('igamma', lowerGamma, (grad) => grad);
 const igammacOp = define('igammac', upperGamma, neg);
 
 /**
- * The lower one, γ(self, other) / Γ(self): the distribution function at `other` of a gamma variable. On the CPU.
+ * The lower one, γ(self, other) / Γ(self): the distribution function at `other` of a gamma variable.
  *
  * @throws shape-mismatch, dtype-unsupported
  * @see torch.special.gammainc
@@ -59,7 +59,7 @@ export function gammainc(self: Tensor, other: Tensor): Tensor {
 }
 
 /**
- * The upper one, 1 - gammainc(self, other) without its cancellation. On the CPU.
+ * The upper one, 1 - gammainc(self, other) without its cancellation.
  *
  * @throws shape-mismatch, dtype-unsupported
  * @see torch.special.gammaincc
