@@ -25,18 +25,15 @@ const isDouble = ({ args }: OracleCase): boolean => JSON.stringify(args).include
 
 /** What has no code there: sizes or positions that depend on values, float64. */
 const NO_CODE: ReadonlySet<string> = new Set([
-  'aten._efficientzerotensor.default',
   'aten._unique.default',
   'aten._unique2.default',
   'aten.argwhere.default',
-  'aten.combinations.default',
   'aten.float_power.Tensor_Tensor',
   'aten.logspace.Tensor_Tensor',
   'aten.masked_select.default',
   'aten.narrow.Tensor',
   'aten.nonzero.default',
   'aten.nonzero_numpy.default',
-  'aten.nonzero_static.default',
   'aten.one_hot.default',
   'aten.repeat_interleave.Tensor',
   'aten.repeat_interleave.self_Tensor',

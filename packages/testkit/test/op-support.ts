@@ -2,7 +2,7 @@
  * @file What an operator supports, read from its record and from the compiler's lowerings.
  */
 import { loweredOps } from '@tessera/inductor-core';
-import { ownOperators, useLinearAlgebra } from '@tessera/inductor-wgsl';
+import { ownOperators, useDistributions, useLinearAlgebra } from '@tessera/inductor-wgsl';
 import { type OpOverload, getOp } from '@tessera/tensor';
 
 /** How an operator runs somewhere, or how a gradient passes it. */
@@ -33,6 +33,10 @@ export interface Support {
 
 const lowered = new Set(loweredOps());
 useLinearAlgebra();
+useDistributions();
+
+/** Made on the CPU, one step after another; their functions copy the result to other devices. */
+const COPIED: ReadonlySet<string> = new Set(['aten::randperm']);
 
 function gradient(op: OpOverload): Mark {
   const { vjp, tags = [] } = op.record;
@@ -60,6 +64,8 @@ export function supportOf(overload: OpOverload): Support {
   // Changes where a tensor's elements are, not the elements: a graph cannot hold that.
   if (record.layoutOf !== undefined || op.qualifiedName.startsWith('aten::set_.'))
     return { grad: gradient(op), eagerCpu: 'yes', eagerWgpu: 'yes', cpu: 'break', wgpu: 'break' };
+  if (COPIED.has(op.qualifiedName))
+    return { grad: 'none', eagerCpu: 'yes', eagerWgpu: 'parts', cpu: 'reference', wgpu: 'parts' };
   const needsNoKernel = record.view !== undefined || op.hasTag('uninitialized');
   // Compilers have its parts.
   if (record.expand !== undefined && !lowers)

@@ -66,7 +66,7 @@ export class Gamma extends Distribution {
       .sub(lgamma(c));
   }
 
-  /** On the CPU: the incomplete gamma function has a reference kernel only. No gradient to the concentration, as in PyTorch. */
+  /** No gradient to the concentration, as in PyTorch. */
   override cdf(value: Tensor): Tensor {
     this.checkValue(value);
     return gammainc(this.concentration, this.rate.mul(value));

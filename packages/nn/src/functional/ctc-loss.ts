@@ -14,6 +14,7 @@ import {
   clamp,
   clampMax,
   clampMin,
+  cumsum,
   eq,
   expand,
   full,
@@ -84,8 +85,21 @@ function lengthsOf(
   return toDtype(given, 'int64').to(device);
 }
 
-/** Labels one after the other as rows; lengths that are a tensor are read. @throws shape-mismatch */
+/** The same where lengths cannot be read at once: each row has all that there may be. */
+function asWideRows(targets: Tensor, lengths: Tensor): Tensor {
+  const { device } = lengths;
+  const width = Math.max(1, targets.numel);
+  if (targets.numel === 0) return full([lengths.numel, width], 0, { dtype: 'int64', device });
+  const counts = toDtype(reshape(lengths, [-1, 1]), 'int64');
+  const starts = cumsum(counts, 0).sub(counts);
+  const places = clampMax(starts.add(arange(width, { device })), width - 1);
+  const labels = toDtype(targets.to(device), 'int64');
+  return reshape(indexSelect(labels, 0, places.flatten()), [-1, width]);
+}
+
+/** Labels one after the other as rows; lengths that are a tensor on the CPU are read. @throws shape-mismatch */
 function asRows(targets: Tensor, lengths: Tensor | readonly number[]): Tensor {
+  if (isTensor(lengths) && lengths.device !== 'cpu') return asWideRows(targets, lengths);
   const counts = isTensor(lengths)
     ? Array.from(lengths.contiguous().toTypedArray(), Number)
     : lengths;
