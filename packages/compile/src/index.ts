@@ -21,7 +21,7 @@ export {
 } from './backend-registry.js';
 export { kernelBackend, registerKernelBackend } from './device-backends.js';
 export { initWebGpu } from './webgpu.js';
-export { useBoundedKeys } from '@tessera/inductor-core';
+export { useBoundedKeys, useHistograms } from '@tessera/inductor-core';
 export {
   useBlockedAttention,
   useNarrowWeights,

@@ -2,7 +2,7 @@
  * @file `@tessera/compile` in Node: the same names, and what writes compilations down. Pages have no files to write, so
  * bundles for browsers have none of it. Code that pages ask for is here from the start.
  */
-import { useBoundedKeys } from '@tessera/inductor-core';
+import { useBoundedKeys, useHistograms } from '@tessera/inductor-core';
 import {
   useBlockedAttention,
   useNarrowWeights,
@@ -25,5 +25,6 @@ useFreezing();
 useSubgroupMatrices();
 useLinearAlgebra();
 useDistributions();
+useHistograms();
 
 export * from './index.js';

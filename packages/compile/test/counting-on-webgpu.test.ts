@@ -14,7 +14,7 @@ import {
 } from '@tessera/tensor';
 import { histogramdd } from '@tessera/tensor/more';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compile, initWebGpu } from '../src/index.js';
+import { compile, initWebGpu } from '../src/node.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 type Fn = (x: Tensor) => Tensor | Tensor[];

@@ -20,6 +20,8 @@ export { packInOrder } from './memory/arena.js';
 export { ProgramCode, SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export { StepSamples } from './sizes/step-samples.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
+export { useHistograms } from './lower/use-histograms.js';
+export { useRareDraws } from './lower/use-rare-draws.js';
 export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
   AttentionKernel,

@@ -1,7 +1,7 @@
 /**
  * @file What an operator supports, read from its record and from the compiler's lowerings.
  */
-import { loweredOps } from '@tessera/inductor-core';
+import { loweredOps, useHistograms } from '@tessera/inductor-core';
 import { ownOperators, useDistributions, useLinearAlgebra } from '@tessera/inductor-wgsl';
 import { type OpOverload, getOp } from '@tessera/tensor';
 
@@ -31,9 +31,10 @@ export interface Support {
   readonly wgpu: Mark;
 }
 
-const lowered = new Set(loweredOps());
+useHistograms();
 useLinearAlgebra();
 useDistributions();
+const lowered = new Set(loweredOps());
 
 /** Made on the CPU, one step after another; their functions copy the result to other devices. */
 const COPIED: ReadonlySet<string> = new Set(['aten::randperm']);

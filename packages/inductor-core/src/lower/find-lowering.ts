@@ -25,7 +25,6 @@ import { stridedScatterLowerings } from './ops/strided-scatter.js';
 import { triangleLowerings } from './ops/triangle.js';
 import { SIZED_FACTORIES, factoryLowerings } from './ops/factory.js';
 import { floatPartLowerings } from './ops/float-parts.js';
-import { histogramLowerings } from './ops/histogram.js';
 import { im2colLowerings } from './ops/im2col.js';
 import { indexingLowerings } from './ops/indexing.js';
 import { layoutLowerings } from './ops/force-stride-order.js';
@@ -107,7 +106,6 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...scatterReduceLowerings,
   ...scanLowerings,
   ...searchLowerings,
-  ...histogramLowerings,
   ...orderLowerings,
 };
 

@@ -100,12 +100,9 @@ function equalEdges(l: Lowering, bins: number, [low, high]: readonly Expr[]): Lo
   const [at] = l.vars([bins + 1]);
   const i = l.ir.index('int32', at!);
   const step = m.div(m.sub(high!, low!), bins);
-  const steps = m.cast(m.where(m.lt(m.mul(i, 2), bins + 1), i, m.sub(bins, i)), 'float32');
-  const before = m.mul(step, steps);
-  return l.pointwise(
-    [bins + 1],
-    m.where(m.lt(m.mul(i, 2), bins + 1), m.add(low!, before), m.sub(high!, before)),
-  );
+  const isLower = m.lt(i, Math.floor((bins + 1) / 2));
+  const before = m.mul(step, m.cast(m.where(isLower, i, m.sub(bins, i)), 'float32'));
+  return l.pointwise([bins + 1], m.where(isLower, m.add(low!, before), m.sub(high!, before)));
 }
 
 /** Counts between ascending edges, or shares of the whole by the bins' widths. */

@@ -6,6 +6,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import { isFloatingPoint } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { firstAbove } from '../../kernels/first-above.js';
 import { RowOrder } from '../../kernels/order-kernel.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import {
@@ -142,17 +143,6 @@ function totalWeight(weights: Float64Array): number {
   return total;
 }
 
-/** The first category with which the weights up to it, `sums`, exceed a part of their total. */
-function categoryAt(sums: Float64Array, part: number): number {
-  let low = 0;
-  for (let high = sums.length - 1; low < high;) {
-    const middle = (low + high) >> 1;
-    if (sums[middle]! > part) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
 const multinomialOp = defineOp(
   'aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor',
   {
@@ -194,7 +184,7 @@ const multinomialOp = defineOp(
         if (repeats) {
           for (let j = 1; j < categories; j++) own[j]! += own[j - 1]!;
           for (let i = row * count; i < (row + 1) * count; i++)
-            drawn[i] = categoryAt(own, draws[i]! * total);
+            drawn[i] = firstAbove(own, draws[i]! * total);
         }
         // A race of exponential clocks: the first to ring is a draw, the next one without it, and so on. Those without
         // weight never ring and come last.

@@ -5,6 +5,7 @@ import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } fro
 import { callOp } from '../../dispatch/dispatcher.js';
 import type { DType } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { firstAbove } from '../../kernels/first-above.js';
 import { scalarValue } from '../../kernels/pointwise-kernel.js';
 import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -48,9 +49,9 @@ function outerEdges(
   let [from, to] = [low, high];
   if (from === to && values.length > 0) {
     [from, to] = [Infinity, -Infinity];
-    for (let i = 0; i < values.length; i++) {
-      from = Math.min(from, values[i]!);
-      to = Math.max(to, values[i]!);
+    for (const value of values) {
+      from = Math.min(from, value);
+      to = Math.max(to, value);
     }
   }
   if (from === to) [from, to] = [from - 0.5, to + 0.5];
@@ -60,61 +61,23 @@ function outerEdges(
   return [from, to];
 }
 
-/** The bin of a value that lies between the outer edges. */
-type PlaceOf = (value: number) => number;
-
-/** How a dtype's numbers are computed with: 16-bit floats in float32. */
-const roundingOf = (dtype: DType): ((value: number) => number) =>
+/** How numbers of a tensor are computed with: those of 16 bits in float32. */
+const roundingOf = ({ dtype }: Tensor): ((value: number) => number) =>
   dtype === 'float64' ? Number : Math.fround;
 
-/** Among bins of equal width; the last one holds its upper end. Every step is rounded, which decides at the ends of bins. */
-const amongEqual =
-  (count: number, low: number, high: number, round: (value: number) => number): PlaceOf =>
-  (value) => {
-    const share = round(round(value - low) / round(high - low));
-    return Math.min(Math.floor(round(share * count)), count - 1);
-  };
-
-/** The edges of bins of equal width, from both ends, as linspace. */
-function equalEdges(
-  count: number,
-  low: number,
-  high: number,
-  round: (value: number) => number,
-): Float64Array {
-  const step = round(round(high - low) / count);
-  return Float64Array.from({ length: count + 1 }, (_, i) =>
-    2 * i < count + 1 ? round(low + round(step * i)) : round(high - round(step * (count - i))),
-  );
-}
-
-/** Between ascending edges; the last bin holds its upper end. */
-const amongGiven =
-  (edges: Float64Array): PlaceOf =>
-  (value) => {
-    let low = 0;
-    let high = edges.length - 1;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (edges[middle]! <= value) low = middle;
-      else high = middle;
-    }
-    return low;
-  };
-
-/** Adds weights into bins. */
+/** Adds weights into bins; `placeOf` tells the bin of a value that lies between the outer edges. */
 function fillBins(
   values: Float64Array,
   weights: Float64Array | null,
-  [count, low, high]: readonly [count: number, low: number, high: number],
-  placeOf: PlaceOf,
+  count: number,
+  low: number,
+  high: number,
+  placeOf: (value: number) => number,
 ): Float64Array {
   const counts = new Float64Array(count);
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    if (value >= low && value <= high)
-      counts[placeOf(value)]! += weights === null ? 1 : weights[i]!;
-  }
+  values.forEach((value, i) => {
+    if (value >= low && value <= high) counts[placeOf(value)]! += weights?.[i] ?? 1;
+  });
   return counts;
 }
 
@@ -128,10 +91,13 @@ const histcOp = defineOp(
     },
     kernel: ({ self, bins, min, max }, [out]) => {
       const values = readNumbers(self);
-      const round = roundingOf(self.dtype);
+      const round = roundingOf(self);
       const [low, high] = [round(scalarValue(min)), round(scalarValue(max))];
-      const range = [bins, ...outerEdges('torch.histc', values, low, high)] as const;
-      writeNumbers(out!, fillBins(values, null, range, amongEqual(...range, round)));
+      const [from, to] = outerEdges('torch.histc', values, low, high);
+      // Every step is rounded, which decides at the ends of bins. The last one holds its upper end.
+      const placeOf = (value: number): number =>
+        Math.min(Math.floor(round(round(round(value - from) / round(to - from)) * bins)), bins - 1);
+      writeNumbers(out!, fillBins(values, null, bins, from, to, placeOf));
     },
   },
 );
@@ -167,8 +133,14 @@ function histogramRecord<Args extends HistogramArgs>(
       const weights = args.weight === null ? null : readNumbers(args.weight);
       const edges = edgesOf(args, values);
       const count = edges.length - 1;
-      const range = [count, edges[0]!, edges[count]!] as const;
-      const counts = fillBins(values, weights, range, amongGiven(edges));
+      const counts = fillBins(
+        values,
+        weights,
+        count,
+        edges[0]!,
+        edges[count]!,
+        (x) => firstAbove(edges, x) - 1,
+      );
       if (args.density === true) {
         const total = counts.reduce((a, b) => a + b, 0);
         counts.forEach((each, i) => (counts[i] = each / total / (edges[i + 1]! - edges[i]!)));
@@ -183,9 +155,14 @@ const histogramOp: OpOverload<[Tensor, Tensor]> = defineOp(
   'aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)',
   histogramRecord(
     ({ self, bins, range }, values) => {
-      const round = roundingOf(self.dtype);
-      const [low, high] = (range ?? [0, values.length === 0 ? 1 : 0]).map(round);
-      return equalEdges(bins, ...outerEdges('torch.histogram', values, low!, high!), round);
+      const [low, high] = range ?? [0, values.length === 0 ? 1 : 0];
+      const [from, to] = outerEdges('torch.histogram', values, low, high);
+      const round = roundingOf(self);
+      const step = round(round(to - from) / bins);
+      // From both ends, as linspace.
+      return Float64Array.from({ length: bins + 1 }, (_, i) =>
+        round(i < (bins + 1) >> 1 ? from + round(step * i) : to - round(step * (bins - i))),
+      );
     },
     ({ bins }) => checkBins(bins),
   ),
@@ -221,14 +198,13 @@ const bincountOp = defineOp(
       checkBincount(x, w, minlength);
       const values = readNumbers(x);
       let length = minlength;
-      for (let i = 0; i < values.length; i++) {
-        if (values[i]! < 0) refuseCounted();
-        length = Math.max(length, values[i]! + 1);
+      for (const value of values) {
+        if (value < 0) refuseCounted();
+        length = Math.max(length, value + 1);
       }
       const shares = w === null ? null : readNumbers(w);
       const counts = new Float64Array(length);
-      for (let i = 0; i < values.length; i++)
-        counts[values[i]!]! += shares === null ? 1 : shares[i]!;
+      values.forEach((value, i) => (counts[value]! += shares?.[i] ?? 1));
       const dtype = w === null ? 'int64' : w.dtype === 'float32' ? 'float32' : 'float64';
       const out = emptyFromMeta(rowMeta(length, x, dtype));
       writeNumbers(out, counts);

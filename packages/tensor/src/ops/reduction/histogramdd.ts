@@ -5,6 +5,7 @@ import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/share
 import { callOp } from '../../dispatch/dispatcher.js';
 import { type DType, DTYPES } from '../../dtype.js';
 import { readNumbers, writeNumbers } from '../../kernels/elements.js';
+import { firstAbove } from '../../kernels/first-above.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { contiguousStrides, formatSizes, numelOf, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -201,14 +202,8 @@ const edgesOp: OpOverload<Tensor[]> = defineOp(
 
 /** The bin between ascending edges that holds a value, the last one with its upper end; -1 if none does. */
 function binOf(edges: Float64Array, value: number): number {
-  let [low, high] = [0, edges.length - 1];
-  if (!(value >= edges[0]! && value <= edges[high]!)) return -1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (edges[middle]! <= value) low = middle;
-    else high = middle;
-  }
-  return low;
+  const isInside = value >= edges[0]! && value <= edges.at(-1)!;
+  return isInside ? firstAbove(edges, value) - 1 : -1;
 }
 
 const countOp: OpOverload<Tensor> = defineOp(

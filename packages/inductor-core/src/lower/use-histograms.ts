@@ -1,0 +1,13 @@
+/**
+ * @file `useHistograms`: counts of elements by bins on devices without reference kernels.
+ */
+import { histogramLowerings } from './ops/histogram.js';
+import { registeredLowerings } from './registry.js';
+
+/**
+ * Brings `histc`, `histogram` and `nonzeroStatic` to `wgpu`, eager and compiled. Node has them from the start; a page that
+ * calls them with tensors on `wgpu` calls this once, before.
+ */
+export function useHistograms(): void {
+  for (const [op, fn] of Object.entries(histogramLowerings)) registeredLowerings.set(op, fn);
+}
