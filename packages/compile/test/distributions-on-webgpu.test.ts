@@ -18,9 +18,9 @@ import {
   tensor,
 } from '@tessera/tensor';
 import { gammainc, gammaincc } from '@tessera/tensor/special';
-import { TesseraError } from '@tessera/shared';
+import { TesseraError, config } from '@tessera/shared';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compile, initWebGpu } from '../src/node.js';
+import { compile, initWebGpu, observeCompilations } from '../src/node.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 type Fn = (...xs: Tensor[]) => Tensor[];
@@ -176,6 +176,26 @@ describe.skipIf(!wantsGpu)('on WebGPU, as on the CPU', () => {
     expect(Math.abs(average - mean)).toBeLessThan(4 * Math.sqrt(variance / count));
     // The variance of the variance, of distributions near a normal one.
     expect(Math.abs(spread / variance - 1)).toBeLessThan(5 * Math.sqrt(2 / count) + 0.02);
+  });
+
+  it('are drawn again for a backward pass that recomputes them', async () => {
+    const fn = (x: Tensor): Tensor =>
+      standardGamma(x.mul(2))
+        .sin()
+        .mul(poisson(x.mul(3)).cos())
+        .sin();
+    const slopes = (run: typeof fn, device: 'cpu' | 'wgpu'): Tensor => {
+      manualSeed(3);
+      const x = full([64], 1.5, FLOAT).to(device).requiresGrad_();
+      run(x).add(run(x)).sum().backward();
+      return x.grad!;
+    };
+    const graphs: string[] = [];
+    const stop = observeCompilations((module) => graphs.push(module.print()));
+    const made = config.patch({ 'aot.recomputeRandom': true }, () => slopes(compile(fn), 'wgpu'));
+    stop();
+    expect(graphs.join()).toContain('replay_aten_poisson');
+    await expectNear([made], [slopes(fn, 'cpu')], { rtol: 1e-4 });
   });
 
   it('a checked rate that is none is an error of the next awaited read', async () => {
