@@ -2,6 +2,7 @@
  * @file Hooks on gradients, and a second backward, inside compiled training steps: as in eager.
  */
 import { Function, type FunctionContext, type Tensor, grad, tensor } from '@tessera/tensor';
+import { registerMultiGradHook } from '@tessera/tensor/more';
 import * as nn from '@tessera/nn';
 import { describe, expect, it } from 'vitest';
 import { compile, explain } from '../src/index.js';
@@ -57,6 +58,43 @@ describe.each(BACKENDS)('with %s', (backend) => {
       return () => handle.remove();
     };
     expect(outcome(true, hook)).toEqual(outcome(false, hook));
+  });
+
+  it.each(['all', 'any'] as const)('a hook on several gradients sees %s', (mode) => {
+    const hook = (w: Tensor, seen: unknown[]): (() => void) => {
+      const v = tensor([1, 2], { requiresGrad: true });
+      const handle =
+        mode === 'all'
+          ? registerMultiGradHook([w, v], (grads) => {
+              seen.push(grads.map((g) => g?.toArray() ?? null));
+            })
+          : registerMultiGradHook([v, w], (g) => seen.push(g.toArray()), { mode });
+      return () => handle.remove();
+    };
+    const seen = outcome(true, hook);
+    expect(seen).toEqual(outcome(false, hook));
+    expect(seen).toHaveProperty('1.length', 2);
+  });
+
+  it('a hook on several gradients is set inside', () => {
+    const outcomes = [true, false].map((compiled) => {
+      const w = tensor([1, 2], { requiresGrad: true });
+      const seen: unknown[] = [];
+      const call = stepOf(w, compiled, (loss) => {
+        registerMultiGradHook([w, loss], (grads) => {
+          seen.push(grads.map((g) => g?.toArray() ?? null));
+        }).remove();
+        const twice = loss.mul(2);
+        const handle = registerMultiGradHook([twice, w], (grads) => {
+          seen.push(grads.map((g) => g?.toArray() ?? null));
+        });
+        twice.backward();
+        handle.remove();
+      });
+      return [[1, 2, 3, 4].map((x) => call(tensor([x, x + 1]))), seen];
+    });
+    expect(outcomes[0]).toEqual(outcomes[1]);
+    expect(outcomes[0]![1]).toHaveLength(4);
   });
 
   it('grad() calls hooks of its inputs', () => {

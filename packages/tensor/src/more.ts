@@ -3,6 +3,12 @@
  */
 // Who has tensors has the index; said here, it makes of what both share one file, which compresses better.
 import './index.js';
+export {
+  type AnyGradHook,
+  type MultiGradHook,
+  type MultiGradHookOptions,
+  registerMultiGradHook,
+} from './autograd/multi-grad-hook.js';
 export { unravelIndex } from './ops/indexing/unravel.js';
 export { type HistogramddOptions, histogramdd } from './ops/reduction/histogramdd.js';
 export {

@@ -11,7 +11,7 @@ import { runBackward } from './autograd/engine.js';
 import { autogradMeta } from './autograd/autograd-meta.js';
 import { checkAssignedGrad } from './autograd/assigned-grad.js';
 import { gradMode } from './autograd/grad-mode.js';
-import type { GradHook, GradNode, HookHandle } from './autograd/grad-node.js';
+import { type GradHook, type GradNode, type HookHandle, addHook } from './autograd/grad-node.js';
 import { gradEdge, gradFnOf, requiresGrad, seemsToRequireGrad } from './autograd/history.js';
 import { retainedGradient } from './autograd/accumulate-grad.js';
 import { addGradients } from './autograd/gradient-ops.js';
@@ -300,7 +300,7 @@ export class Tensor extends TensorBase {
         { hints: ['Call requiresGrad_() first.'] },
       );
     }
-    return { remove: edge.node.addPreHook(edge.index, hook) };
+    return edge.node.addPreHook(edge.index, hook);
   }
 
   /** A tracer gives the tensor the history that it has by now. */
@@ -327,14 +327,7 @@ export class Tensor extends TensorBase {
         { hints: ['Use registerHook() there.'] },
       );
     }
-    const list = (autogradMeta(this).postAccumulateHooks ??= []);
-    list.push(hook);
-    return {
-      remove: () => {
-        const at = list.indexOf(hook);
-        if (at >= 0) list.splice(at, 1);
-      },
-    };
+    return addHook((autogradMeta(this).postAccumulateHooks ??= []), hook);
   }
 
   // ---- memory

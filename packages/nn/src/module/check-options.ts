@@ -14,6 +14,15 @@ export function checkOptions({ name, optionNames }: WithOptions, options: unknow
   checkOptionNames(name, options, optionNames);
 }
 
+/** @throws invalid-argument saying how many arguments the constructor of a class takes, and was given */
+export function refuseArguments(name: string, taken: number, given: number): never {
+  throw new TesseraError(
+    'invalid-argument',
+    `${name}: expected at most ${taken} arguments, got ${given}.`,
+    { hints: ['Leave the others out.'] },
+  );
+}
+
 /** @throws invalid-argument unless `value` is one of `choices`; `owner` is the function or class */
 export function checkChoice(
   owner: string,
@@ -28,15 +37,17 @@ export function checkChoice(
   });
 }
 
-/** What the arguments of a class, by name in order, have to be, and how its call is written. */
+/** What the arguments of a class, by name in order, have to be, and how its call is written; `given` if it has no others. */
 function checkEach(
   { name }: { readonly name: string },
   values: Readonly<Record<string, unknown>>,
   is: (value: unknown) => boolean,
   expected: string,
   how: string,
+  given: ArrayLike<unknown> = [],
 ): void {
   const names = Object.keys(values);
+  if (given.length > names.length) refuseArguments(name, names.length, given.length);
   const wrong = names.find((argument) => !is(values[argument]));
   if (wrong === undefined) return;
   throw new TesseraError('invalid-argument', `${name}: ${wrong} must be ${expected}.`, {
@@ -49,12 +60,14 @@ const isNumber = (value: unknown): boolean => typeof value === 'number';
 
 /**
  * Arguments that have no default: each a number, or a list of numbers, in which null stands for what an input has.
+ * `given` are the arguments of the constructor, if it has no others.
  *
  * @throws invalid-argument for others
  */
 export function checkSizes(
   type: { readonly name: string },
   sizes: Readonly<Record<string, unknown>>,
+  given?: ArrayLike<unknown>,
 ): void {
   const isSize = (value: unknown): boolean => value === null || isNumber(value);
   checkEach(
@@ -63,6 +76,7 @@ export function checkSizes(
     (value) => isNumber(value) || (Array.isArray(value) && value.every(isSize)),
     'a number or a list of numbers',
     'It is required',
+    given,
   );
 }
 
@@ -75,10 +89,15 @@ export function checkShapes(
   checkEach(type, shapes, isShape, 'a list of numbers', 'It is required');
 }
 
-/** @throws invalid-argument unless the arguments `numbers` of a class, by name in order, are numbers */
+/**
+ * Arguments by name in order; `given` are the constructor's, if it has no others.
+ *
+ * @throws invalid-argument unless each is a number, and there are no more
+ */
 export function checkNumbers(
   type: { readonly name: string },
   numbers: Readonly<Record<string, unknown>>,
+  given?: ArrayLike<unknown>,
 ): void {
-  checkEach(type, numbers, isNumber, 'a number', 'Numbers are given by position');
+  checkEach(type, numbers, isNumber, 'a number', 'Numbers are given by position', given);
 }

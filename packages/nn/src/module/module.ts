@@ -4,7 +4,8 @@
  * Parameters (`Parameter`), submodules and buffers (`registerBuffer`) are plain class fields; a field's
  * name is its name in the state dict, also where it starts with an underscore: what is in a `#private` field is not
  * found. Modules are tracked objects: the attributes of one that a tracer guards (an argument of a `pure` function, say)
- * are constants, and its tensors inputs. Modelled on `torch.nn.Module`.
+ * are constants, and its tensors inputs. Modelled on `torch.nn.Module`, whose constructor refuses arguments, too: a
+ * class without one of its own takes none.
  */
 import { TesseraError, inspectsAs } from '@tessera/shared';
 import { type DeviceType, type DType, type Tensor, isTensor } from '@tessera/tensor';
@@ -36,6 +37,7 @@ import {
   ownParameters,
   uniqueModules,
 } from './module-tree.js';
+import { refuseArguments } from './check-options.js';
 import { noteBuffer } from './module-state.js';
 import { checkTarget, moveData } from './move-data.js';
 import {
@@ -82,6 +84,10 @@ export abstract class Module {
   declare _last?: string[];
   /** Hooks; null while there are none. */
   _hooks: ModuleHooks | null = null;
+
+  constructor() {
+    if (arguments.length > 0) refuseArguments(new.target.name, 0, arguments.length);
+  }
 
   /** Computes the module's result; called by `call`. */
   abstract forward(...args: never[]): unknown;

@@ -12,7 +12,7 @@ import { checkTensors } from '@tessera/tensor/internal';
 export class Softmin extends Module {
   constructor(readonly dim: number) {
     super();
-    checkNumbers(new.target, { dim });
+    checkNumbers(new.target, { dim }, arguments);
   }
 
   /** @throws invalid-dim */
@@ -44,7 +44,7 @@ export class Softmax2d extends Module {
 export class GLU extends Module {
   constructor(readonly dim = -1) {
     super();
-    checkNumbers(new.target, { dim });
+    checkNumbers(new.target, { dim }, arguments);
   }
 
   /** @throws shape-mismatch, invalid-dim */

@@ -71,7 +71,7 @@ export class Hardsigmoid extends InplaceActivation {
 export class Hardshrink extends Module {
   constructor(readonly lambd = 0.5) {
     super();
-    checkNumbers(new.target, { lambd });
+    checkNumbers(new.target, { lambd }, arguments);
   }
 
   override forward(input: Tensor): Tensor {
@@ -87,7 +87,7 @@ export class Hardshrink extends Module {
 export class Softshrink extends Module {
   constructor(readonly lambd = 0.5) {
     super();
-    checkNumbers(new.target, { lambd });
+    checkNumbers(new.target, { lambd }, arguments);
   }
 
   /** @throws invalid-argument for negative lambd */

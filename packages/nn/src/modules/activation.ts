@@ -120,7 +120,7 @@ export class Softplus extends Module {
     readonly threshold = 20,
   ) {
     super();
-    checkNumbers(new.target, { beta, threshold });
+    checkNumbers(new.target, { beta, threshold }, arguments);
   }
 
   override forward(input: Tensor): Tensor {
@@ -174,7 +174,7 @@ export class Sigmoid extends Module {
 export class Softmax extends Module {
   constructor(readonly dim: number) {
     super();
-    checkNumbers(new.target, { dim });
+    checkNumbers(new.target, { dim }, arguments);
   }
 
   /** @throws invalid-dim */
@@ -191,7 +191,7 @@ export class Softmax extends Module {
 export class LogSoftmax extends Module {
   constructor(readonly dim: number) {
     super();
-    checkNumbers(new.target, { dim });
+    checkNumbers(new.target, { dim }, arguments);
   }
 
   /** @throws invalid-dim */

@@ -13,13 +13,16 @@ export type Padding = number | readonly number[];
 
 /** What they have in common. */
 abstract class PaddingModule extends Module {
+  /** @internal Dimensions that are padded. */
+  static readonly rank: number;
+
   readonly padding: readonly number[];
 
-  constructor(padding: Padding, rank: number) {
+  constructor(padding: Padding) {
     super();
-    checkSizes(new.target, { padding });
+    checkSizes(new.target, { padding }, arguments);
     this.padding =
-      typeof padding === 'number' ? Array<number>(2 * rank).fill(padding) : [...padding];
+      typeof padding === 'number' ? Array<number>(2 * new.target.rank).fill(padding) : [...padding];
   }
 
   /** @throws invalid-argument, shape-mismatch */
@@ -40,9 +43,9 @@ abstract class ConstantPad extends PaddingModule {
   constructor(
     padding: Padding,
     readonly value: number,
-    rank: number,
   ) {
-    super(padding, rank);
+    super(padding);
+    checkSizes(new.target, { padding, value }, arguments);
   }
 
   protected override get filling(): { readonly mode: PadMode; readonly value: number } {
@@ -96,105 +99,90 @@ abstract class CircularPad extends PaddingModule {
 
 /** Pads the last dimension with zeros. @see torch.nn.ZeroPad1d */
 export class ZeroPad1d extends ZeroPad {
-  constructor(padding: Padding) {
-    super(padding, 1);
-  }
+  /** @internal */
+  static override readonly rank = 1;
 }
 
 /** Pads the last two dimensions with zeros. @see torch.nn.ZeroPad2d */
 export class ZeroPad2d extends ZeroPad {
-  constructor(padding: Padding) {
-    super(padding, 2);
-  }
+  /** @internal */
+  static override readonly rank = 2;
 }
 
 /** Pads the last three dimensions with zeros. @see torch.nn.ZeroPad3d */
 export class ZeroPad3d extends ZeroPad {
-  constructor(padding: Padding) {
-    super(padding, 3);
-  }
+  /** @internal */
+  static override readonly rank = 3;
 }
 
 /** Pads the last dimension with the mirrored inside. @see torch.nn.ReflectionPad1d */
 export class ReflectionPad1d extends ReflectionPad {
-  constructor(padding: Padding) {
-    super(padding, 1);
-  }
+  /** @internal */
+  static override readonly rank = 1;
 }
 
 /** Pads the last two dimensions with the mirrored inside. @see torch.nn.ReflectionPad2d */
 export class ReflectionPad2d extends ReflectionPad {
-  constructor(padding: Padding) {
-    super(padding, 2);
-  }
+  /** @internal */
+  static override readonly rank = 2;
 }
 
 /** Pads the last three dimensions with the mirrored inside. @see torch.nn.ReflectionPad3d */
 export class ReflectionPad3d extends ReflectionPad {
-  constructor(padding: Padding) {
-    super(padding, 3);
-  }
+  /** @internal */
+  static override readonly rank = 3;
 }
 
 /** Pads the last dimension with the edge. @see torch.nn.ReplicationPad1d */
 export class ReplicationPad1d extends ReplicationPad {
-  constructor(padding: Padding) {
-    super(padding, 1);
-  }
+  /** @internal */
+  static override readonly rank = 1;
 }
 
 /** Pads the last two dimensions with the edge. @see torch.nn.ReplicationPad2d */
 export class ReplicationPad2d extends ReplicationPad {
-  constructor(padding: Padding) {
-    super(padding, 2);
-  }
+  /** @internal */
+  static override readonly rank = 2;
 }
 
 /** Pads the last three dimensions with the edge. @see torch.nn.ReplicationPad3d */
 export class ReplicationPad3d extends ReplicationPad {
-  constructor(padding: Padding) {
-    super(padding, 3);
-  }
+  /** @internal */
+  static override readonly rank = 3;
 }
 
 /** Pads the last dimension with the other end. @see torch.nn.CircularPad1d */
 export class CircularPad1d extends CircularPad {
-  constructor(padding: Padding) {
-    super(padding, 1);
-  }
+  /** @internal */
+  static override readonly rank = 1;
 }
 
 /** Pads the last two dimensions with the other end. @see torch.nn.CircularPad2d */
 export class CircularPad2d extends CircularPad {
-  constructor(padding: Padding) {
-    super(padding, 2);
-  }
+  /** @internal */
+  static override readonly rank = 2;
 }
 
 /** Pads the last three dimensions with the other end. @see torch.nn.CircularPad3d */
 export class CircularPad3d extends CircularPad {
-  constructor(padding: Padding) {
-    super(padding, 3);
-  }
+  /** @internal */
+  static override readonly rank = 3;
 }
 
 /** Pads the last dimension with a number. @see torch.nn.ConstantPad1d */
 export class ConstantPad1d extends ConstantPad {
-  constructor(padding: Padding, value: number) {
-    super(padding, value, 1);
-  }
+  /** @internal */
+  static override readonly rank = 1;
 }
 
 /** Pads the last two dimensions with a number. @see torch.nn.ConstantPad2d */
 export class ConstantPad2d extends ConstantPad {
-  constructor(padding: Padding, value: number) {
-    super(padding, value, 2);
-  }
+  /** @internal */
+  static override readonly rank = 2;
 }
 
 /** Pads the last three dimensions with a number. @see torch.nn.ConstantPad3d */
 export class ConstantPad3d extends ConstantPad {
-  constructor(padding: Padding, value: number) {
-    super(padding, value, 3);
-  }
+  /** @internal */
+  static override readonly rank = 3;
 }

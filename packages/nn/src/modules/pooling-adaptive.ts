@@ -22,7 +22,7 @@ export type AdaptiveSize = number | readonly (number | null)[];
 abstract class AdaptivePool extends Module {
   constructor(readonly outputSize: AdaptiveSize) {
     super();
-    checkSizes(new.target, { outputSize });
+    checkSizes(new.target, { outputSize }, arguments);
   }
 
   override extraRepr(): string {

@@ -13,7 +13,7 @@ export class Flatten extends Module {
     readonly endDim = -1,
   ) {
     super();
-    checkNumbers(new.target, { startDim, endDim });
+    checkNumbers(new.target, { startDim, endDim }, arguments);
   }
 
   /** @throws invalid-dim */
@@ -33,7 +33,7 @@ export class Unflatten extends Module {
     readonly unflattenedSize: readonly number[],
   ) {
     super();
-    checkSizes(new.target, { dim, unflattenedSize });
+    checkSizes(new.target, { dim, unflattenedSize }, arguments);
   }
 
   /** @throws invalid-dim, shape-mismatch */
@@ -46,8 +46,12 @@ export class Unflatten extends Module {
   }
 }
 
-/** Its input. @see torch.nn.Identity */
+/** Its input, whatever arguments it was made with: it stands in for any other module. @see torch.nn.Identity */
 export class Identity extends Module {
+  constructor(..._ignored: readonly unknown[]) {
+    super();
+  }
+
   override forward(input: Tensor): Tensor {
     return input;
   }

@@ -91,7 +91,7 @@ export class UpsamplingBilinear2d extends Upsample {
 export class PixelShuffle extends Module {
   constructor(readonly upscaleFactor: number) {
     super();
-    checkNumbers(new.target, { upscaleFactor });
+    checkNumbers(new.target, { upscaleFactor }, arguments);
   }
 
   /** @throws shape-mismatch */
@@ -108,7 +108,7 @@ export class PixelShuffle extends Module {
 export class PixelUnshuffle extends Module {
   constructor(readonly downscaleFactor: number) {
     super();
-    checkNumbers(new.target, { downscaleFactor });
+    checkNumbers(new.target, { downscaleFactor }, arguments);
   }
 
   /** @throws shape-mismatch */
@@ -125,7 +125,7 @@ export class PixelUnshuffle extends Module {
 export class ChannelShuffle extends Module {
   constructor(readonly groups: number) {
     super();
-    checkNumbers(new.target, { groups });
+    checkNumbers(new.target, { groups }, arguments);
   }
 
   /** @throws shape-mismatch */

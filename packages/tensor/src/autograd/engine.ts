@@ -82,18 +82,14 @@ function rootGradients(
 
 /** Number of edges into each node reachable from the roots. */
 function countDependencies(roots: readonly GradNode[]): Map<GradNode, number> {
-  const counts = new Map<GradNode, number>();
-  const seen = new Set<GradNode>(roots);
-  const stack = [...seen];
+  const counts = new Map(roots.map((root) => [root, 0]));
+  const stack = [...counts.keys()];
   while (stack.length > 0) {
-    const node = stack.pop()!;
-    for (const edge of node.nextEdges) {
+    for (const edge of stack.pop()!.nextEdges) {
       if (edge === null) continue;
-      counts.set(edge.node, (counts.get(edge.node) ?? 0) + 1);
-      if (!seen.has(edge.node)) {
-        seen.add(edge.node);
-        stack.push(edge.node);
-      }
+      const count = counts.get(edge.node);
+      if (count === undefined) stack.push(edge.node);
+      counts.set(edge.node, (count ?? 0) + 1);
     }
   }
   return counts;
@@ -132,14 +128,15 @@ function differentiate(
   options: BackwardOptions,
 ): (Tensor | null)[] {
   const grads = rootGradients(roots, gradOutputs);
+  const run = (running = new BackwardRun(options, running));
   // Gradients are computed in the types of the forward ops, whatever scope is open now.
-  running++;
   try {
     return withAutocastSettings(null, () =>
-      withGradMode(options.createGraph, () => new BackwardRun(options).run(roots, grads)),
+      withGradMode(options.createGraph, () => run.run(roots, grads)),
     );
   } finally {
-    if (--running === 0) told = null;
+    running = run.outer;
+    if (running === null) told = null;
   }
 }
 
@@ -149,37 +146,52 @@ function shown<R>(values: readonly unknown[], fn: () => R): R {
   return outsideScopes(fn);
 }
 
-/** Backwards that are running, one inside the other, and whom the outermost tells when it is done. */
-let running = 0;
-let told: Set<GradientListener> | null = null;
+/** The backward that is running, the innermost of several. */
+export let running: BackwardRun | null = null;
+/** Whom the outermost tells when it is done. */
+let told: Set<Pick<GradientListener, 'finished'>> | null = null;
 
-class BackwardRun {
+/** Tells a listener when the outermost backward that is running is done. */
+export function tellAtEnd(listener: Pick<GradientListener, 'finished'>): void {
+  (told ??= new Set()).add(listener);
+}
+
+/** One backward pass. */
+export class BackwardRun {
+  /** Every node in reach of the roots, with the number of edges into it that have brought nothing yet. */
+  declare dependencies: Map<GradNode, number>;
+  /** What has to run for chosen inputs; null for all of it. */
+  needed: NeededOutputs | null = null;
+
   private readonly buffers = new Map<GradNode, (Tensor | null)[]>();
   /** Nodes whose gradients are complete, the one that was created last first. */
   private readonly ready = new PriorityQueue<GradNode>((a, b) => a.sequenceNr > b.sequenceNr);
   private readonly ran: GradNode[] = [];
   private wanted: Edge[] | null = null;
-  private needed: NeededOutputs | null = null;
-  private captured: (Tensor | null)[] = [];
-  private readonly capturesOf = new Map<GradNode, { index: number; slot: number }[]>();
+  private readonly captured: (Tensor | null)[] = [];
+  /** By node, the positions of what is wanted of it. */
+  private readonly capturesOf = new Map<GradNode, number[]>();
 
-  constructor(private readonly options: BackwardOptions) {}
+  constructor(
+    private readonly options: BackwardOptions,
+    /** The one that it runs inside of. */
+    readonly outer: BackwardRun | null,
+  ) {}
 
   run(roots: readonly Tensor[], grads: readonly Tensor[]): (Tensor | null)[] {
     const rootEdges = roots.map((root) => gradEdge(root)!);
     const rootNodes = rootEdges.map((edge) => edge.node);
-    this.wanted = this.options.inputs?.map((input, i) => wantedEdge(input, i)) ?? null;
+    this.wanted = this.options.inputs?.map(wantedEdge) ?? null;
     this.wanted?.forEach((edge, slot) => {
       const list = this.capturesOf.get(edge.node) ?? [];
-      list.push({ index: edge.index, slot });
+      list.push(slot);
       this.capturesOf.set(edge.node, list);
+      this.captured[slot] = null;
     });
-    this.captured = (this.wanted ?? []).map(() => null);
     this.needed = this.wanted === null ? null : new NeededOutputs(rootNodes, this.wanted);
-    const dependencies = countDependencies(rootNodes);
+    const dependencies = (this.dependencies = countDependencies(rootNodes));
     rootEdges.forEach((edge, i) => this.addGradient(edge, fitted(edge, grads[i]!, null, i)));
-    for (const node of new Set(rootNodes))
-      if ((dependencies.get(node) ?? 0) === 0) this.ready.push(node);
+    for (const [node, count] of dependencies) if (count === 0) this.ready.push(node);
     for (let node = this.ready.pop(); node !== undefined; node = this.ready.pop()) {
       this.runNode(node);
       for (const edge of node.nextEdges) {
@@ -195,9 +207,9 @@ class BackwardRun {
         node.released = true;
       }
     }
-    const captured = this.finish();
+    this.finish();
     this.tellFinished();
-    return captured;
+    return this.captured;
   }
 
   /** Tells the listener of a leaf that has got its gradient. */
@@ -205,13 +217,13 @@ class BackwardRun {
     if (!(node instanceof AccumulateGrad)) return;
     const listener = node.leaf.autograd!.listener;
     if (listener === null) return;
-    (told ??= new Set()).add(listener);
+    tellAtEnd(listener);
     outsideScopes(() => listener.arrived(node.leaf));
   }
 
   /** A backward inside another one (of a checkpointed part) leaves it to the outer one. */
   private tellFinished(): void {
-    if (running > 1 || told === null) return;
+    if (this.outer !== null || told === null) return;
     const listeners = told;
     told = null;
     for (const listener of listeners) outsideScopes(() => listener.finished());
@@ -224,8 +236,8 @@ class BackwardRun {
     const grads = this.needed === null ? buffer : this.chosen(node, buffer, this.needed);
     if (grads === null) return;
     this.runHooks(node, grads);
-    for (const { index, slot } of this.capturesOf.get(node) ?? [])
-      this.captured[slot] = grads[index] ?? null;
+    for (const slot of this.capturesOf.get(node) ?? [])
+      this.captured[slot] = grads[this.wanted![slot]!.index] ?? null;
     const leading = this.needed === null ? grads : this.needed.leadingOn(node, grads);
     if (leading === null) return;
     this.ran.push(node);
@@ -256,10 +268,8 @@ class BackwardRun {
         shown([grads], () => hook(grads)),
       );
     const isWanted = this.needed?.isWanted ?? null;
-    const apply = (): readonly (Tensor | null)[] =>
-      node.runsProgram
-        ? shown([grads], () => applyAsCurrent(node, grads, isWanted))
-        : applyAsCurrent(node, grads, isWanted);
+    const run = (): readonly (Tensor | null)[] => applyAsCurrent(node, grads, isWanted);
+    const apply = node.runsProgram ? () => shown([grads], run) : run;
     let results = anomaly.active === null ? apply() : anomaly.active.apply(node, apply);
     for (const hook of [...(node.nodeHooks ?? [])])
       results = replaced(
@@ -291,8 +301,7 @@ class BackwardRun {
     buffer[edge.index] = have == null ? grad : addGradients(have, grad, false);
   }
 
-  private finish(): (Tensor | null)[] {
-    if (this.wanted === null) return [];
+  private finish(): void {
     this.captured.forEach((grad, i) => {
       if (grad === null && !this.options.allowUnused) {
         throw new TesseraError(
@@ -310,7 +319,6 @@ class BackwardRun {
         this.tell(node);
       } else this.options.inputs![i]!.accumulateGrad(grad);
     });
-    return this.captured;
   }
 }
 
@@ -344,7 +352,7 @@ function wantedEdge(input: Tensor, index: number): Edge {
       'no-grad-graph',
       `One of the differentiated Tensors (input ${index}) does not require grad`,
       {
-        hints: ['Call requiresGrad_() on it before the forward pass.'],
+        hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
       },
     );
   }

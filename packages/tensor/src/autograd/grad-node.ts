@@ -126,26 +126,27 @@ export abstract class GradNode {
   /** Drops saved tensors after a backward without `retainGraph`. */
   release(): void {}
 
-  /** Adds a hook on the gradient of output `index`; returns a function that removes it. */
-  addPreHook(index: number, hook: GradHook): () => void {
+  /** Adds a hook on the gradient of output `index`. */
+  addPreHook(index: number, hook: GradHook): HookHandle {
     this.preHooks ??= new Map();
     const list = this.preHooks.get(index) ?? [];
     this.preHooks.set(index, list);
-    return added(list, hook).remove;
+    return addHook(list, hook);
   }
 
   /** Calls `hook` before every run of this node. @see torch.autograd.graph.Node.register_prehook */
   registerPrehook(hook: NodePreHook): HookHandle {
-    return added((this.nodePreHooks ??= []), hook);
+    return addHook((this.nodePreHooks ??= []), hook);
   }
 
   /** Calls `hook` after every run of this node. @see torch.autograd.graph.Node.register_hook */
   registerHook(hook: NodeHook): HookHandle {
-    return added((this.nodeHooks ??= []), hook);
+    return addHook((this.nodeHooks ??= []), hook);
   }
 }
 
-function added<T>(list: T[], hook: T): HookHandle {
+/** Adds a hook to others. */
+export function addHook<T>(list: T[], hook: T): HookHandle {
   list.push(hook);
   return {
     remove: () => {
