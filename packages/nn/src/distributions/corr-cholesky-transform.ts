@@ -102,7 +102,7 @@ export class CorrCholeskyTransform extends Transform {
     const n = shape.at(-1)!;
     if (shape.at(-2) !== n)
       throw new TesseraError('shape-mismatch', 'Input is not square', {
-        hints: ['It is [..., n, n].'],
+        hints: ['Pass a Cholesky factor of shape [..., n, n].'],
       });
     return [...shape.slice(0, -2), (n * (n - 1)) / 2];
   }

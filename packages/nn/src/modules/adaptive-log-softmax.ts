@@ -128,7 +128,7 @@ export class AdaptiveLogSoftmaxWithLoss extends Module {
       throw new TesseraError(
         'index-out-of-range',
         `AdaptiveLogSoftmaxWithLoss: Target values should be in [0, ${this.nClasses - 1}]`,
-        { hints: ['Targets are class numbers.'] },
+        { hints: ['Count classes from 0, or raise nClasses.'] },
       );
     const head = logSoftmax(this.head.call(input), 1);
     output = output.add(gather(head, 1, headIndex.unsqueeze(1)).squeeze(1));

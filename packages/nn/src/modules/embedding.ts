@@ -37,7 +37,9 @@ export function paddingRow(
   throw new TesseraError(
     'index-out-of-range',
     `${module}: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`,
-    { hints: ['It names a row of the table.'] },
+    {
+      hints: ['It is the row of the table that gets no gradient: from 0, or from -1 for the last.'],
+    },
   );
 }
 

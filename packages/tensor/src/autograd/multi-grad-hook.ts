@@ -48,7 +48,7 @@ export function registerMultiGradHook(
 ): HookHandle;
 export function registerMultiGradHook(
   tensors: readonly Tensor[],
-  hook: MultiGradHook & AnyGradHook,
+  hook: MultiGradHook | AnyGradHook,
   { mode = 'all' }: MultiGradHookOptions = {},
 ): HookHandle {
   checkFunction('registerMultiGradHook', hook);
@@ -58,12 +58,17 @@ export function registerMultiGradHook(
       `Expects mode to be one of ('all', 'any') but got ${String(mode)}`,
       { hints: ["Write { mode: 'any' }, or leave it out."] },
     );
-  const handles = mode === 'all' ? onAll(tensors, hook) : onAny(tensors, hook);
+  const handles = takesAll(hook, mode) ? onAll(tensors, hook) : onAny(tensors, hook);
   return {
     remove() {
       for (const handle of handles) handle.remove();
     },
   };
+}
+
+/** The mode says what a hook takes. */
+function takesAll(hook: MultiGradHook | AnyGradHook, mode: string): hook is MultiGradHook {
+  return mode === 'all';
 }
 
 /** What has arrived in a pass. */
