@@ -67,7 +67,7 @@ export function registerMultiGradHook(
 }
 
 /** The mode says what a hook takes. */
-function takesAll(hook: MultiGradHook | AnyGradHook, mode: string): hook is MultiGradHook {
+function takesAll(_hook: MultiGradHook | AnyGradHook, mode: string): _hook is MultiGradHook {
   return mode === 'all';
 }
 
