@@ -10,7 +10,12 @@ export type Explained<R> = 0 extends R & 1
     ? Promise<Explanation>
     : Explanation;
 
-function isIterator(value: unknown, method: symbol): value is object {
+function isIterator(
+  value: unknown,
+  method: typeof Symbol.asyncIterator,
+): value is AsyncIterator<unknown>;
+function isIterator(value: unknown, method: typeof Symbol.iterator): value is Iterator<unknown>;
+function isIterator(value: unknown, method: symbol): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&
@@ -25,10 +30,8 @@ export function whenFinished(
   then: () => Explanation,
 ): Explanation | Promise<Explanation> {
   if (result instanceof Promise) return result.then(then);
-  if (isIterator(result, Symbol.asyncIterator))
-    return drain(result as AsyncIterator<unknown>, then);
-  if (isIterator(result, Symbol.iterator))
-    while ((result as Iterator<unknown>).next().done !== true);
+  if (isIterator(result, Symbol.asyncIterator)) return drain(result, then);
+  if (isIterator(result, Symbol.iterator)) while (result.next().done !== true);
   return then();
 }
 

@@ -19,6 +19,12 @@ export type DType =
   | 'uint8'
   | 'bool';
 
+/** Dtypes of floats. */
+export type FloatDType = 'float32' | 'float64' | 'float16' | 'bfloat16';
+
+/** Dtypes of integers. */
+export type IntegerDType = 'int64' | 'int32' | 'int16' | 'int8' | 'uint8';
+
 /** Promotion category, lowest first: bool < integral < floating. */
 export type DTypeCategory = 'bool' | 'integral' | 'floating';
 
@@ -57,11 +63,15 @@ export function itemSize(dtype: DType): number {
 }
 
 /** Whether a dtype, or that of a tensor, holds floating-point numbers (and so may require gradients). */
+export function isFloatingPoint(of: DType): of is FloatDType;
+export function isFloatingPoint(of: DType | { readonly dtype: DType }): boolean;
 export function isFloatingPoint(of: DType | { readonly dtype: DType }): boolean {
   return DTYPES[typeof of === 'string' ? of : of.dtype].category === 'floating';
 }
 
 /** Whether a dtype, or that of a tensor, is an integer other than bool. */
+export function isIntegral(of: DType): of is IntegerDType;
+export function isIntegral(of: DType | { readonly dtype: DType }): boolean;
 export function isIntegral(of: DType | { readonly dtype: DType }): boolean {
   return DTYPES[typeof of === 'string' ? of : of.dtype].category === 'integral';
 }

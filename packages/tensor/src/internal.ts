@@ -81,7 +81,13 @@ export type {
   Vjp,
   VjpContext,
 } from './op/op-record.js';
-export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
+export type {
+  SchemaArgs,
+  SchemaFunction,
+  SchemaKernel,
+  SchemaResult,
+  SchemaWords,
+} from './op/schema-types.js';
 export { unreadable } from './dispatch/unreadable-now.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { isTraced } from './dispatch/is-traced.js';

@@ -11,14 +11,8 @@ export {
 } from './autograd/multi-grad-hook.js';
 export { unravelIndex } from './ops/indexing/unravel.js';
 export { type HistogramddOptions, histogramdd } from './ops/reduction/histogramdd.js';
-export {
-  type FloatDType,
-  type FloatInfo,
-  type IntegerDType,
-  type IntegerInfo,
-  finfo,
-  iinfo,
-} from './number-limits.js';
+export type { FloatDType, IntegerDType } from './dtype.js';
+export { type FloatInfo, type IntegerInfo, finfo, iinfo } from './number-limits.js';
 export type { PrintSettings } from './print-options-state.js';
 export { type PrintOptions, getPrintoptions, setPrintoptions } from './print-options.js';
 export { emptyStrided, newEmptyStrided, newTensor } from './ops/factory/strided.js';

@@ -3,13 +3,14 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { defaultDType } from './default-dtype.js';
-import { DTYPES, type DType, isFloatingPoint, isIntegral } from './dtype.js';
-
-/** Dtypes of floats. */
-export type FloatDType = 'float32' | 'float64' | 'float16' | 'bfloat16';
-
-/** Dtypes of integers. */
-export type IntegerDType = 'int64' | 'int32' | 'int16' | 'int8' | 'uint8';
+import {
+  DTYPES,
+  type DType,
+  type FloatDType,
+  type IntegerDType,
+  isFloatingPoint,
+  isIntegral,
+} from './dtype.js';
 
 /** What the numbers of a floating-point dtype can be. */
 export interface FloatInfo {
@@ -63,13 +64,13 @@ function refuse(name: string, other: string, expected: string, dtype: unknown): 
 export function finfo(dtype: DType = defaultDType()): FloatInfo {
   if (!Object.hasOwn(DTYPES, dtype) || !isFloatingPoint(dtype))
     refuse('finfo', 'iinfo', 'a floating point', dtype);
-  const [digits, exponent] = FLOATS[dtype as FloatDType];
+  const [digits, exponent] = FLOATS[dtype];
   const eps = 2 ** -digits;
   // Of float64, twice the largest power is beyond the numbers.
   const max = 2 ** exponent * (2 - eps);
   const smallestNormal = 2 ** (1 - exponent);
   return {
-    dtype: dtype as FloatDType,
+    dtype,
     bits: 8 * DTYPES[dtype].itemSize,
     eps,
     max,
@@ -91,7 +92,7 @@ export function iinfo(dtype: DType): IntegerInfo<number | bigint> {
   const magnitude = dtype === 'uint8' ? 2n ** 8n : 2n ** BigInt(bits - 1);
   const as = (value: bigint): number | bigint => (dtype === 'int64' ? value : Number(value));
   return {
-    dtype: dtype as IntegerDType,
+    dtype,
     bits,
     max: as(magnitude - 1n),
     min: as(dtype === 'uint8' ? 0n : -magnitude),

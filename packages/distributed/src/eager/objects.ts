@@ -37,7 +37,7 @@ function refuseOther(name: string, value: unknown, holders: readonly unknown[]):
   }
 }
 
-function isRecord(value: unknown): value is object {
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -47,7 +47,7 @@ function wordsFor(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'object' || value === null) return typeof value;
   const isPlain = Array.isArray(value) || isRecord(value);
-  return isPlain ? 'a value that contains itself' : `a ${(value as object).constructor.name}`;
+  return isPlain ? 'a value that contains itself' : `a ${value.constructor.name}`;
 }
 
 function decode(bytes: Uint8Array): unknown {

@@ -13,6 +13,12 @@ import { type HostBuffer, tensorBuffer } from '../host-buffer.js';
 import { groupNamed } from '../process-group.js';
 import { finishFilling, noteStarted } from './in-flight.js';
 
+declare module '@tessera/tensor/internal' {
+  interface SchemaWords {
+    reduce_op: ReduceOp;
+  }
+}
+
 const STARTS: readonly OpTag[] = ['effect', 'starts'];
 const copy = getOp('aten::copy_');
 
@@ -111,14 +117,10 @@ export const allReduceOp: OpOverload<Tensor> = defineOp(
     kernel: startingInPlace(
       ({ reduce_op }) =>
         (communicator, buffer) =>
-          communicator.allReduce(buffer, reduce_op as ReduceOp),
+          communicator.allReduce(buffer, reduce_op),
     ),
     vjp: ({ reduce_op, group_name }, { grad }) => ({
-      input: finished(allReduceOp, [
-        grad,
-        differentiable('all_reduce', reduce_op as ReduceOp),
-        group_name,
-      ]),
+      input: finished(allReduceOp, [grad, differentiable('all_reduce', reduce_op), group_name]),
     }),
   },
 );
@@ -168,10 +170,10 @@ export const reduceScatterOp: OpOverload<Tensor> = defineOp(
     kernel: starting(
       ({ reduce_op }) =>
         (communicator, input, output) =>
-          communicator.reduceScatter(input, output, reduce_op as ReduceOp),
+          communicator.reduceScatter(input, output, reduce_op),
     ),
     vjp: ({ reduce_op, group_size, group_name }, { grad }) => {
-      const op = differentiable('reduce_scatter_tensor', reduce_op as ReduceOp);
+      const op = differentiable('reduce_scatter_tensor', reduce_op);
       const whole = finished(allGatherOp, [grad, group_size, group_name]);
       return { input: op === 'avg' ? whole.div(group_size) : whole };
     },

@@ -141,7 +141,7 @@ function numbersOf({ host, owners }: Cursor): number[] {
   const primitive = (value: unknown): void => void found.push(value);
   for (const value of [...host.roots().map((root) => root.value), ...owners])
     walk(value, NOWHERE, { primitive });
-  return found.filter((n): n is number => Number.isInteger(n) && (n as number) > 1);
+  return found.filter((n): n is number => Number.isInteger(n) && Number(n) > 1);
 }
 
 /** The exported graph with the guards of its symbolic inputs. */

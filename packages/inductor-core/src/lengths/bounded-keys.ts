@@ -133,8 +133,9 @@ class Cuts {
       found = graph.insertingBefore(before, () =>
         emitOp(graph, getOp('aten::slice.Tensor'), [value, dim, 0, keys, 1], origin),
       );
-      const { sizes, strides } = tensorVal(found)!;
-      this.shapes.set(found, { sizes: (sizes as readonly Size[]).with(dim, count), strides });
+      const { sizes, strides }: { sizes: readonly Size[]; strides: readonly number[] } =
+        tensorVal(found)!;
+      this.shapes.set(found, { sizes: sizes.with(dim, count), strides });
       this.made.set(key, found);
     }
     return found;

@@ -37,7 +37,7 @@ function collate(samples: readonly unknown[]): unknown {
   const alike = samples.every((sample) => describe(sample) === describe(first));
   if (!alike)
     mismatch(`samples of different types: ${[...new Set(samples.map(describe))].join(', ')}`);
-  if (isTensor(first)) return stack(samples as Tensor[]);
+  if (samples.every(isTensor)) return stack(samples);
   if (ArrayBuffer.isView(first))
     return stack(
       (samples as (Float32Array & ArrayBufferView)[]).map((array) =>

@@ -32,7 +32,7 @@ function ontoSet(
   constraint: Constraint,
   onto: (constraint: Constraint) => Transform,
 ): Transform | null {
-  const { lower, upper, each, along } = constraint ?? ({} as Partial<Constraint>);
+  const { lower, upper, each, along }: Partial<Constraint> = constraint ?? {};
   if (constraint === real) return identityTransform();
   if (constraint === corrCholesky) return new CorrCholeskyTransform();
   if (along !== undefined) {

@@ -22,9 +22,7 @@ function sizesFor(input: Tensor, outputSize: AdaptiveSize, rank: number): readon
     throw new TesseraError('invalid-argument', 'Adaptive pooling takes a tensor and a size.', {
       hints: ['Write adaptiveAvgPool2d(x, 1) or adaptiveAvgPool2d(x, [4, null]).'],
     });
-  return (outputSize as readonly (number | null)[]).map(
-    (size, i) => size ?? input.sizes.at(i - rank) ?? 1,
-  );
+  return outputSize.map((size, i) => size ?? input.sizes.at(i - rank) ?? 1);
 }
 
 /** Means of [N, C, L] cut into `outputSize` parts; null keeps a size. @throws shape-mismatch @see torch.nn.functional.adaptive_avg_pool1d */

@@ -49,7 +49,7 @@ export function affineGrid(
 ): Tensor {
   checkOptionNames('affineGrid', options, AFFINE_GRID);
   checkTensors('affineGrid', { theta });
-  const [batch, , ...sizes] = Array.isArray(size) ? (size as readonly number[]) : [];
+  const [batch, , ...sizes] = Array.isArray(size) ? size : [];
   const rank = sizes.length;
   const expected = [batch, rank, rank + 1];
   if ((rank !== 2 && rank !== 3) || String(theta.shape) !== String(expected)) {

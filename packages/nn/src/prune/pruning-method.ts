@@ -126,7 +126,7 @@ abstract class Structured implements PruningMethod {
 
   /** @throws invalid-argument */
   constructor(options: StructuredOptions) {
-    const { amount, dim = -1 } = options ?? ({} as Partial<StructuredOptions>);
+    const { amount, dim = -1 }: Partial<StructuredOptions> = options ?? {};
     checkAmount(amount);
     this.amount = amount;
     this.dim = dim;

@@ -12,6 +12,7 @@ import type { ScalarLike } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
 import type { MemoryFormat } from '../memory-format.js';
+import type { CellKind } from '../ops/recurrent/cell.js';
 import type { Tensor } from '../tensor.js';
 import type { NamedArgs } from './op-record.js';
 
@@ -34,6 +35,11 @@ interface BaseValues {
   Layout: unknown;
   MemoryFormat: MemoryFormat;
   Generator: unknown;
+}
+
+/** Words that arguments called so hold, where every operator that has one means the same. Packages add theirs. */
+export interface SchemaWords {
+  kind: CellKind;
 }
 
 /** Value of a type without alias annotation: `Tensor?`, `int[2]`, `Tensor?[]`; unknown for one that does not exist. */
@@ -78,7 +84,11 @@ type PieceOf<T extends string> =
 type NameOf<P> = P extends `${string} ${infer Name}` ? Trim<Name> : never;
 
 /** Value of the argument that a piece declares. */
-type ArgumentOf<P> = P extends `${infer T} ${string}` ? ValueOf<T> : never;
+type ArgumentOf<P> = P extends `str ${infer Word extends keyof SchemaWords}`
+  ? SchemaWords[Word]
+  : P extends `${infer T} ${string}`
+    ? ValueOf<T>
+    : never;
 
 /** Pieces with text that is not known until the program runs; the length of a list may be such. */
 type Opaque<P extends string> = P extends `${infer Head}[${string}]${infer Tail}`

@@ -7,6 +7,7 @@ import { type Tensor } from '@tessera/tensor';
 import { toDtype } from '@tessera/tensor/internal';
 import type { ModelFile } from './model-file.js';
 import type { RecordedModel } from './recorded-model.js';
+import { tensorIn } from '../oracle/tensor-in.js';
 
 /** How a model runs: as it is, or compiled by a backend without graph breaks. */
 export const MODEL_MODES = ['eager', 'aot_eager', 'inductor'] as const;
@@ -72,9 +73,9 @@ function load(model: RecordedModel, file: ModelFile): Module {
 }
 
 /** The first result of a model that has several. */
-function outputOf(module: Module, input: Tensor): Tensor {
-  const result = (module as { call(x: Tensor): unknown }).call(input);
-  return (Array.isArray(result) ? result[0] : result) as Tensor;
+function outputOf(module: { call(x: Tensor): unknown }, input: Tensor): Tensor {
+  const result = module.call(input);
+  return tensorIn(Array.isArray(result) ? result[0] : result, null);
 }
 
 /** Input and labels of a training step. */

@@ -1,7 +1,7 @@
 /**
  * @file Comparing results with what PyTorch recorded, and collecting the differences.
  */
-import { type DType, type Tensor } from '@tessera/tensor';
+import { type DType, type Tensor, isTensor } from '@tessera/tensor';
 import { readNumbers, sameNumbers } from '@tessera/tensor/internal';
 import { DEFAULT_TOLERANCES, type Tolerance } from '../assert-close.js';
 import type { CaseDeviation } from './deviations.js';
@@ -44,11 +44,11 @@ export class OracleComparison {
   }
 
   /** Compares a gradient; its layout is not part of the contract. */
-  gradient(what: string, actual: unknown, expected: OracleTensor, arg: string): void {
+  gradient(what: string, actual: Tensor, expected: OracleTensor, arg: string): void {
     const { skipGradientOf, random, gradTolerance, tolerance } = this.deviation ?? {};
     if (skipGradientOf?.includes(arg) === true) return;
     const dense = { ...expected, stride: undefined };
-    this.walk(what, (actual as Tensor).contiguous(), dense, (tensor, reference) =>
+    this.walk(what, actual.contiguous(), dense, (tensor, reference) =>
       random === true ? null : this.valueDifference(tensor, reference, gradTolerance ?? tolerance),
     );
   }
@@ -61,7 +61,7 @@ export class OracleComparison {
   ): void {
     if (expected === null) return;
     if (Array.isArray(expected)) {
-      const list = actual as unknown[];
+      const list = Array.isArray(actual) ? actual : [];
       if (list.length !== expected.length)
         this.differences.push(`${what}: ${list.length} tensors, expected ${expected.length}`);
       else expected.forEach((item, i) => this.walk(`${what}[${i}]`, list[i], item, compare));
@@ -72,9 +72,10 @@ export class OracleComparison {
           : expected;
       if (!Object.is(actual, plain))
         this.differences.push(`${what}: ${String(actual)}, expected ${JSON.stringify(expected)}`);
+    } else if (!isTensor(actual)) {
+      this.differences.push(`${what}: ${String(actual)}, expected a tensor`);
     } else {
-      const difference =
-        layoutDifference(actual as Tensor, expected) ?? compare(actual as Tensor, expected);
+      const difference = layoutDifference(actual, expected) ?? compare(actual, expected);
       if (difference !== null) this.differences.push(`${what}: ${difference}`);
     }
   }

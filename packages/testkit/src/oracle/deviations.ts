@@ -110,10 +110,10 @@ const MATRIX_SERIES: CaseDeviation = {
  * Compiled code keeps 32 bits between the operations that it fuses, where eager code (and so the record) rounds
  * to 16 after each; PyTorch's own compiler does the same and allows as much.
  */
-const FUSED_HALF: Readonly<Partial<Record<DType, Tolerance>>> = {
-  float16: { rtol: 1e-2, atol: 2e-3 },
-  bfloat16: { rtol: 2e-2, atol: 2e-2 },
-};
+const FUSED_HALF: ReadonlyMap<DType, Tolerance> = new Map([
+  ['float16', { rtol: 1e-2, atol: 2e-3 }],
+  ['bfloat16', { rtol: 2e-2, atol: 2e-2 }],
+]);
 
 const CANCELLING_PRODUCTS: CaseDeviation = {
   reason:
@@ -149,9 +149,9 @@ export function fusedDeviation(op: string, known: CaseDeviation | undefined): Ca
   const deviation: CaseDeviation | undefined = COMPILED_DEVIATIONS[op] ?? known;
   const widened = (own: CaseDeviation['tolerance']): CaseDeviation['tolerance'] => {
     const result = { ...own };
-    for (const [key, fused] of Object.entries(FUSED_HALF)) {
-      const known = own?.[key as DType];
-      result[key as DType] = {
+    for (const [key, fused] of FUSED_HALF) {
+      const known = own?.[key];
+      result[key] = {
         rtol: Math.max(known?.rtol ?? 0, fused.rtol),
         atol: Math.max(known?.atol ?? 0, fused.atol),
       };

@@ -23,6 +23,7 @@ import {
   storageExtent,
   writeNumbers,
 } from '@tessera/tensor/internal';
+import { resultsIn, tensorIn } from './tensor-in.js';
 
 /** What a check of one call found. */
 export interface OpGradients {
@@ -89,10 +90,7 @@ class CheckedCall {
     /** Number of the only output that gets a gradient; null for all. */
     private readonly only: number | null,
   ) {
-    this.layouts = this.wanted.map(({ arg, index }) => {
-      const value = this.template[arg];
-      return (index === null ? value : (value as unknown[])[index]) as Tensor;
-    });
+    this.layouts = this.wanted.map(({ arg, index }) => tensorIn(this.template[arg], index));
     const inputs = this.layouts.map((tensor) => readNumbers(tensor));
     const outs = this.outputs(this.leavesAt(inputs));
     this.start = { inputs, seeds: outs.map((out, i) => weights(out.numel, i)) };
@@ -119,13 +117,11 @@ class CheckedCall {
     this.wanted.forEach(({ arg, index }, i) => {
       // In-place operators may not write to leaves.
       const input = this.op.isMutable ? leaves[i]!.clone() : leaves[i]!;
-      if (index === null) args[arg] = input;
-      else (args[arg] as unknown[])[index] = input;
+      const list = args[arg];
+      args[arg] = index !== null && Array.isArray(list) ? list.with(index, input) : input;
     });
-    const result = callOp(this.op, args);
-    const all = (isTensor(result) ? [result] : (result as unknown[]).flat()) as Tensor[];
-    const outs = all.filter(
-      (out) => isTensor(out) && isFloatingPoint(out.dtype) && out.requiresGrad,
+    const outs = resultsIn(callOp(this.op, args)).filter(
+      (out): out is Tensor => out !== null && isFloatingPoint(out.dtype) && out.requiresGrad,
     );
     return this.only === null ? outs : outs.slice(this.only, this.only + 1);
   }

@@ -23,6 +23,7 @@ import {
   oracleTensorOn,
 } from './oracle-arguments.js';
 import type { OracleCase, OracleFile } from './oracle-file.js';
+import { resultsIn, tensorIn } from './tensor-in.js';
 
 /** What is compared: see `runOracleCase`. */
 export type OracleMode = 'eager' | 'grad' | 'fake' | 'compiled-cpu' | 'compiled-wgpu';
@@ -103,8 +104,12 @@ export async function runOracleCase(
 type Call = (args: unknown[]) => unknown;
 
 /** A CPU copy of whatever tensors a result holds, layouts kept. */
+async function tensorOnCpu(tensor: Tensor): Promise<Tensor> {
+  return tensor.device === 'cpu' ? tensor : download(tensor);
+}
+
 async function onCpu(value: unknown): Promise<unknown> {
-  if (isTensor(value)) return value.device === 'cpu' ? value : download(value);
+  if (isTensor(value)) return tensorOnCpu(value);
   return Array.isArray(value) ? Promise.all(value.map(onCpu)) : value;
 }
 
@@ -148,18 +153,18 @@ async function checkGradients(
   device?: DeviceType,
 ): Promise<void> {
   const args = oracleArguments(op, entry, make, device);
-  const inputs = entry.grad_in!.map(({ arg, index }) => {
-    const value = args[op.argIndex.get(arg)!];
-    return (index === null ? value : (value as unknown[])[index]) as Tensor;
-  });
+  const inputs = entry.grad_in!.map(({ arg, index }) =>
+    tensorIn(args[op.argIndex.get(arg)!], index),
+  );
   for (const input of inputs) input.requiresGrad_();
   // A list result counts as one output per element in grad_out.
-  const outs = asList(call(args)).flat() as Tensor[];
+  const outs = resultsIn(call(args));
   const roots: Tensor[] = [];
   const seeds: Tensor[] = [];
   entry.grad_out!.flat().forEach((seed, i) => {
-    if (seed === null || !outs[i]!.requiresGrad) return;
-    roots.push(outs[i]!);
+    const out = outs[i];
+    if (seed === null || out?.requiresGrad !== true) return;
+    roots.push(out);
     seeds.push(make(seed));
   });
   const grads =
@@ -175,7 +180,8 @@ async function checkGradients(
   for (const [i, { arg, index, grad }] of entry.grad_in!.entries()) {
     const name = `gradient of ${arg}${index === null ? '' : `[${index}]`}`;
     const actual = grads[i] ?? null;
-    if (grad !== null && actual === null) comparison.differences.push(`${name} is missing`);
-    else if (grad !== null) comparison.gradient(name, await onCpu(actual), grad, arg);
+    if (grad === null) continue;
+    if (actual === null) comparison.differences.push(`${name} is missing`);
+    else comparison.gradient(name, await tensorOnCpu(actual), grad, arg);
   }
 }

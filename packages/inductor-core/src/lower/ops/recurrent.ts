@@ -204,10 +204,9 @@ function isKernel({ capabilities }: Lowering, outputs: Shape): boolean {
 /** Arguments: gates, weight, bias, hidden, cell, kind, reverse. */
 const forward: LoweringOf<'tessera::recurrent_layer'> = (
   l,
-  [given, weight, bias, hidden, cell, cellKind, reverse],
+  [given, weight, bias, hidden, cell, kind, reverse],
   call,
 ) => {
-  const kind = cellKind as CellKind;
   if (!isKernel(l, call.shape)) return null;
   const layer = new Layer(l, call.shape, readyOperand(l, weight), kind, reverse === true, false);
   const { acc, gates } = layer;
@@ -297,10 +296,9 @@ function slopesOf(layer: Layer, hidden: Expr, cell: Expr | null, of: Kept): Slop
  */
 const backward: LoweringOf<'tessera::recurrent_layer_backward'> = (
   l,
-  [gradOutput, gradCells, weight, before, cellsBefore, output, cells, kept, cellKind, reverse],
+  [gradOutput, gradCells, weight, before, cellsBefore, output, cells, kept, kind, reverse],
   call,
 ) => {
-  const kind = cellKind as CellKind;
   if (!isKernel(l, output.shape)) return null;
   for (const x of [gradOutput, gradCells, before, cellsBefore, output, cells, kept]) optional(l, x);
   const layer = new Layer(l, output.shape, readyOperand(l, weight), kind, reverse !== true, true);

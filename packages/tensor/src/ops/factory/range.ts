@@ -124,8 +124,9 @@ export function arange(...args: readonly (ScalarLike | TensorOptions | undefined
   // What is no number, the schema refuses by its place.
   const numbers = args.filter((arg) => isScalar(arg) || typeof arg === 'string' || isTensor(arg));
   const options =
-    (args.find((arg) => typeof arg === 'object' && !isScalar(arg) && !isTensor(arg)) as
-      TensorOptions | undefined) ?? {};
+    args.find(
+      (arg): arg is TensorOptions => typeof arg === 'object' && !isScalar(arg) && !isTensor(arg),
+    ) ?? {};
   const [start, end] = numbers.length === 1 ? [0, numbers[0]!] : [numbers[0]!, numbers[1]!];
   return finish(
     callOp(arangeOp, [

@@ -83,8 +83,8 @@ function twiddlesOf(kind: TableKind, n: number, n1: number, partsLast: boolean):
   const [c, s] = [wide(coarse, 0), wide(coarse, 1)];
   const [re, im] = [unsqueeze(fine.re, place), unsqueeze(fine.im, place)];
   return {
-    re: reshape(add(mul(c, re), mul(s, im)), sizes as number[]),
-    im: reshape(sub(mul(c, im), mul(s, re)), sizes as number[]),
+    re: reshape(add(mul(c, re), mul(s, im)), sizes),
+    im: reshape(sub(mul(c, im), mul(s, re)), sizes),
   };
 }
 

@@ -65,10 +65,9 @@ export function normal(
   });
   // Gradients of zero: never is anything chosen of these.
   return [mean, std]
-    .filter((each) => isTensor(each) && each.requiresGrad)
+    .filter((each): each is Tensor => isTensor(each) && each.requiresGrad)
     .reduce<Tensor>(
-      (result, each) =>
-        where(zeros([], { dtype: 'bool', device }), (each as Tensor).to(dtype), result),
+      (result, each) => where(zeros([], { dtype: 'bool', device }), each.to(dtype), result),
       drawn,
     );
 }

@@ -37,7 +37,7 @@ type LayerArgs = {
   readonly bias: Tensor | null;
   readonly hidden: Tensor;
   readonly cell: Tensor | null;
-  readonly kind: string;
+  readonly kind: CellKind;
   readonly reverse: boolean;
 };
 
@@ -53,7 +53,7 @@ function refuse(message: string, tensors: readonly Tensor[]): never {
 }
 
 /** @throws shape-mismatch, invalid-argument */
-function sizesOf(gates: Tensor, weight: Tensor, kind: string): RecurrentSizes {
+function sizesOf(gates: Tensor, weight: Tensor, kind: CellKind): RecurrentSizes {
   const count = GATES[kind];
   if (count === undefined)
     throw new TesseraError('invalid-argument', `recurrent_layer: '${kind}' is no kind of cell`, {
@@ -180,13 +180,7 @@ function gradients(args: LayerArgs, context: VjpContext<keyof LayerArgs>): Grads
     return composedGradients({ gates, weight, bias, hidden, cell }, grads.slice(0, 2), (given) => {
       const weights = { weightHh: given.weight!, biasHh: given.bias };
       const state = { hidden: given.hidden!, cell: given.cell };
-      const { output, cells } = composedLayer(
-        kind as CellKind,
-        given.gates!,
-        state,
-        weights,
-        reverse,
-      );
+      const { output, cells } = composedLayer(kind, given.gates!, state, weights, reverse);
       return [output, cells];
     });
   const [output, cells, kept] = outs;

@@ -105,7 +105,7 @@ function sumOfCosines(
 /** Σ (-1)ⁱ aᵢ cos(2πin / N), [length]. @throws invalid-argument, dtype-unsupported @see torch.signal.windows.general_cosine */
 export function generalCosine(length: number, options: GeneralCosineOptions): Tensor {
   checkOptionNames('generalCosine', options, COSINES);
-  const { a, ...rest } = options ?? ({} as Partial<GeneralCosineOptions>);
+  const { a, ...rest }: Partial<GeneralCosineOptions> = options ?? {};
   if (!Array.isArray(a)) refuse('Coefficients must be a list/tuple', 'Write { a: [0.5, 0.5] }.');
   return sumOfCosines('general_cosine', length, a, rest);
 }
