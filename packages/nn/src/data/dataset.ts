@@ -15,13 +15,18 @@ export interface Dataset<T> {
 /** Samples one after another, as they come. */
 export type IterableDataset<T> = Iterable<T> | AsyncIterable<T>;
 
+/** A row of each of some tensors. */
+type Rows<T extends readonly Tensor[]> = { -readonly [K in keyof T]: Tensor };
+
 /** Rows of tensors: sample `i` is `[a[i], b[i], …]`. @see torch.utils.data.TensorDataset */
-export class TensorDataset implements Dataset<Tensor[]> {
+export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]> implements Dataset<
+  Rows<T>
+> {
   readonly length: number;
-  readonly tensors: readonly Tensor[];
+  readonly tensors: T;
 
   /** @throws shape-mismatch unless all have the same first size; invalid-argument for what is no tensor */
-  constructor(...tensors: readonly Tensor[]) {
+  constructor(...tensors: T) {
     if (!tensors.every(isTensor))
       throw new TesseraError('invalid-argument', 'TensorDataset: samples are rows of tensors.', {
         hints: ['Write new TensorDataset(inputs, targets), without brackets.'],
@@ -38,6 +43,7 @@ export class TensorDataset implements Dataset<Tensor[]> {
     this.length = length;
   }
 
+  get(index: number): Rows<T>;
   get(index: number): Tensor[] {
     return this.tensors.map((tensor) => tensor.select(0, index));
   }
@@ -106,6 +112,11 @@ export class ConcatDataset<T> implements Dataset<T> {
  * @throws invalid-argument unless the lengths add up to that of the dataset
  * @see torch.utils.data.random_split
  */
+export function randomSplit<T, const L extends readonly number[]>(
+  dataset: Dataset<T>,
+  lengths: L,
+  options?: { readonly seed?: number },
+): { -readonly [K in keyof L]: Subset<T> };
 export function randomSplit<T>(
   dataset: Dataset<T>,
   lengths: readonly number[],

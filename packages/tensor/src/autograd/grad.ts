@@ -40,6 +40,12 @@ function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? value : [value];
 }
 
+/** A gradient for each of some inputs. */
+type Each<I extends readonly Tensor[], G> = { -readonly [K in keyof I]: G };
+
+/** Inputs that the outputs do not depend on have null for their gradient. */
+type NullUnused = GradOptions & { allowUnused: true; materializeGrads?: false };
+
 /**
  * Gradients of (the sum of) outputs with respect to inputs, one per input.
  *
@@ -48,9 +54,29 @@ function listOf<T>(value: T | readonly T[]): readonly T[] {
  */
 export function grad(
   outputs: Tensor | readonly Tensor[],
+  inputs: Tensor,
+  options: NullUnused,
+): [gradient: Tensor | null];
+export function grad<const I extends readonly Tensor[]>(
+  outputs: Tensor | readonly Tensor[],
+  inputs: I,
+  options: NullUnused,
+): Each<I, Tensor | null>;
+export function grad(
+  outputs: Tensor | readonly Tensor[],
   inputs: Tensor | readonly Tensor[],
-  options: GradOptions & { allowUnused: true; materializeGrads?: false },
+  options: NullUnused,
 ): (Tensor | null)[];
+export function grad(
+  outputs: Tensor | readonly Tensor[],
+  inputs: Tensor,
+  options?: GradOptions,
+): [gradient: Tensor];
+export function grad<const I extends readonly Tensor[]>(
+  outputs: Tensor | readonly Tensor[],
+  inputs: I,
+  options?: GradOptions,
+): Each<I, Tensor>;
 export function grad(
   outputs: Tensor | readonly Tensor[],
   inputs: Tensor | readonly Tensor[],

@@ -22,16 +22,43 @@ export interface GradFunctionOptions extends DerivativeOptions {
 }
 export const GRAD_FUNCTION: OptionNames<GradFunctionOptions> = { argnums: true, hasAux: true };
 
+/** One argument: its gradient. */
+export interface OneArgument<N extends number> {
+  readonly argnums?: N;
+}
+
+/** Several arguments: a gradient for each. */
+export interface SeveralArguments<N extends readonly number[]> {
+  readonly argnums: N;
+}
+
+/** Those of the arguments that a list names. */
+type Named<A extends unknown[], N extends readonly number[]> = {
+  -readonly [K in keyof N]: A[N[K]];
+};
+
 /**
  * A function that computes `[gradient, value]` of `fn`; `[gradient, [value, aux]]` with `hasAux`.
  *
  * @throws grad-non-scalar unless `fn` returns a tensor of no dimensions; invalid-argument
  * @see torch.func.grad_and_value
  */
+export function gradAndValue<A extends unknown[], R, N extends number = 0>(
+  fn: (...args: A) => R,
+  options?: GradFunctionOptions & OneArgument<N>,
+): (...args: A) => [gradient: A[N], value: R];
+export function gradAndValue<A extends unknown[], R, const N extends readonly number[]>(
+  fn: (...args: A) => R,
+  options: GradFunctionOptions & SeveralArguments<N>,
+): (...args: A) => [gradients: Named<A, N>, value: R];
+export function gradAndValue<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  options: GradFunctionOptions,
+): (...args: A) => [gradient: unknown, value: R];
 export function gradAndValue<A extends unknown[], R>(
   fn: (...args: A) => R,
   options: GradFunctionOptions = {},
-): (...args: A) => [gradient: A[0], value: R] {
+): (...args: A) => [gradient: unknown, value: R] {
   checkFunction('gradAndValue', fn);
   checkOptionNames('gradAndValue', options, GRAD_FUNCTION);
   return (...args) => {
@@ -77,18 +104,26 @@ function checkScalar(value: unknown): asserts value is Tensor {
  * @example vmap(grad(loss), { inDims: [null, 0, 0] })(parameters, inputs, targets) // per-example gradients
  * @see torch.func.grad
  */
+export function grad<A extends unknown[], X, N extends number = 0>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: OneArgument<N> & { readonly hasAux: true },
+): (...args: A) => [gradient: A[N], aux: X];
+export function grad<A extends unknown[], X, const N extends readonly number[]>(
+  fn: (...args: A) => readonly [value: Tensor, aux: X],
+  options: SeveralArguments<N> & { readonly hasAux: true },
+): (...args: A) => [gradients: Named<A, N>, aux: X];
+export function grad<A extends unknown[], N extends number = 0>(
+  fn: (...args: A) => Tensor,
+  options?: OneArgument<N> & { readonly hasAux?: false },
+): (...args: A) => A[N];
+export function grad<A extends unknown[], const N extends readonly number[]>(
+  fn: (...args: A) => Tensor,
+  options: SeveralArguments<N> & { readonly hasAux?: false },
+): (...args: A) => Named<A, N>;
 export function grad<A extends unknown[]>(
   fn: (...args: A) => unknown,
-  options: GradFunctionOptions & { readonly hasAux: true },
-): (...args: A) => [gradient: A[0], aux: unknown];
-export function grad<A extends unknown[]>(
-  fn: (...args: A) => Tensor,
-  options?: GradFunctionOptions & { readonly argnums?: number },
-): (...args: A) => A[0];
-export function grad<A extends unknown[]>(
-  fn: (...args: A) => Tensor,
   options: GradFunctionOptions,
-): (...args: A) => A[number][];
+): (...args: A) => unknown;
 export function grad<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},

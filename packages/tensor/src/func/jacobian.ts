@@ -20,24 +20,27 @@ import {
 import { enableGrad, noGrad } from '../autograd/grad-mode.js';
 import { eye } from '../ops/factory/range.js';
 import type { Tensor } from '../tensor.js';
-import { type DerivativeOptions, GRAD_FUNCTION, type GradFunctionOptions } from './grad.js';
+import {
+  type DerivativeOptions,
+  GRAD_FUNCTION,
+  type GradFunctionOptions,
+  type OneArgument,
+  type SeveralArguments,
+} from './grad.js';
 import { prepare, withAux } from './prepare.js';
 import { vmap } from './vmap.js';
 
 const ARGNUMS: OptionNames<DerivativeOptions> = { argnums: true };
 
-/** One argument: one matrix, or one for each tensor in it. */
-interface OneArgument<N extends number> {
-  readonly argnums?: N;
-}
-/** Several arguments: a matrix for each. */
-interface Arguments {
-  readonly argnums: readonly number[];
-}
 /** A derivative for each tensor of an argument, in its structure. */
 type Each<T, D> = T extends Tensor ? D : { [K in keyof T]: Each<T[K], D> };
 /** The same of an argument among all. */
 type OfArgument<A extends unknown[], N extends number> = Each<A[N], Tensor>;
+
+/** The same of each of several. */
+type OfArguments<A extends unknown[], N extends readonly number[]> = {
+  -readonly [K in keyof N]: Each<A[N[K]], Tensor>;
+};
 
 /** The function returns `[value, aux]`. */
 interface WithAux {
@@ -132,18 +135,18 @@ export function jacrev<A extends unknown[], X, N extends number = 0>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
   options: OneArgument<N> & WithAux,
 ): (...args: A) => [jacobian: OfArgument<A, N>, aux: X];
-export function jacrev<A extends unknown[], X>(
+export function jacrev<A extends unknown[], X, const N extends readonly number[]>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: Arguments & WithAux,
-): (...args: A) => [jacobians: Tensor[], aux: X];
+  options: SeveralArguments<N> & WithAux,
+): (...args: A) => [jacobians: OfArguments<A, N>, aux: X];
 export function jacrev<A extends unknown[], N extends number = 0>(
   fn: (...args: A) => Tensor,
   options?: OneArgument<N>,
 ): (...args: A) => OfArgument<A, N>;
-export function jacrev<A extends unknown[]>(
+export function jacrev<A extends unknown[], const N extends readonly number[]>(
   fn: (...args: A) => Tensor,
-  options: Arguments,
-): (...args: A) => Tensor[];
+  options: SeveralArguments<N>,
+): (...args: A) => OfArguments<A, N>;
 export function jacrev<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
@@ -163,18 +166,18 @@ export function jacfwd<A extends unknown[], X, N extends number = 0>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
   options: OneArgument<N> & WithAux,
 ): (...args: A) => [jacobian: OfArgument<A, N>, aux: X];
-export function jacfwd<A extends unknown[], X>(
+export function jacfwd<A extends unknown[], X, const N extends readonly number[]>(
   fn: (...args: A) => readonly [value: Tensor, aux: X],
-  options: Arguments & WithAux,
-): (...args: A) => [jacobians: Tensor[], aux: X];
+  options: SeveralArguments<N> & WithAux,
+): (...args: A) => [jacobians: OfArguments<A, N>, aux: X];
 export function jacfwd<A extends unknown[], N extends number = 0>(
   fn: (...args: A) => Tensor,
   options?: OneArgument<N>,
 ): (...args: A) => OfArgument<A, N>;
-export function jacfwd<A extends unknown[]>(
+export function jacfwd<A extends unknown[], const N extends readonly number[]>(
   fn: (...args: A) => Tensor,
-  options: Arguments,
-): (...args: A) => Tensor[];
+  options: SeveralArguments<N>,
+): (...args: A) => OfArguments<A, N>;
 export function jacfwd<A extends unknown[]>(
   fn: (...args: A) => unknown,
   options: GradFunctionOptions = {},
@@ -196,7 +199,7 @@ export function hessian<A extends unknown[], N extends number = 0>(
 ): (...args: A) => Each<A[N], OfArgument<A, N>>;
 export function hessian<A extends unknown[]>(
   fn: (...args: A) => Tensor,
-  options: Arguments,
+  options: SeveralArguments<readonly number[]>,
 ): (...args: A) => Tensor[][];
 export function hessian<A extends unknown[]>(
   fn: (...args: A) => unknown,

@@ -55,15 +55,19 @@ function notAsStored(name: string, code: string): never {
   });
 }
 
+/** Bytes that no thread shares: `Uint8Array<ArrayBuffer>` for a TypeScript that tells the difference (5.7 and newer). */
+type OwnBytes = ReturnType<typeof Uint8Array.of>;
+
 /**
- * A safetensors file with the given tensors and metadata. Deterministic.
+ * A safetensors file with the given tensors and metadata. Deterministic. Its bytes are in memory of their own, as `Blob`,
+ * `Response` and files of the browser want them.
  *
  * @throws data-async-only for tensors on other devices than `cpu`: await `download(x)` of each first
  */
 export function serializeSafetensors(
   tensors: Readonly<Record<string, Tensor>>,
   metadata?: Readonly<Record<string, string>>,
-): Uint8Array {
+): OwnBytes {
   if (typeof tensors !== 'object' || tensors === null || !Object.values(tensors).every(isTensor))
     throw new TesseraError('invalid-argument', 'serializeSafetensors takes tensors by name.', {
       hints: ['Pass model.stateDict().'],

@@ -63,6 +63,6 @@ export class ModelSink {
     const here: Record<string, Tensor> = {};
     for (const [key, tensor] of Object.entries(tensors))
       here[key] = tensor.device === 'cpu' ? tensor : await download(tensor);
-    await this.target(name, serializeSafetensors(here, metadata) as Uint8Array<ArrayBuffer>);
+    await this.target(name, serializeSafetensors(here, metadata));
   }
 }

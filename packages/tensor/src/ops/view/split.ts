@@ -123,7 +123,27 @@ export const unbindOp: OpOverload<Tensor[]> = defineOp(
   },
 );
 
+/** A part for each size of a list. */
+type PartPerSize<S extends readonly number[]> = { -readonly [K in keyof S]: Tensor };
+
+/** `split` as a method. */
+export interface SplitMethods {
+  /** Parts of `size` elements along a dimension; the last may be smaller. @throws invalid-argument, invalid-dim */
+  split(size: number, dim?: number): Tensor[];
+  /** Parts of given sizes along a dimension. @throws shape-mismatch, invalid-dim */
+  split<const S extends readonly number[]>(sizes: S, dim?: number): PartPerSize<S>;
+  /** Parts of one size, or of given ones. @throws invalid-argument, shape-mismatch, invalid-dim */
+  split(size: number | readonly number[], dim?: number): Tensor[];
+}
+
 /** Parts of `size` elements along a dimension (the last may be smaller), or of given sizes. @throws shape-mismatch, invalid-dim */
+export function split(self: Tensor, size: number, dim?: number): Tensor[];
+export function split<const S extends readonly number[]>(
+  self: Tensor,
+  sizes: S,
+  dim?: number,
+): PartPerSize<S>;
+export function split(self: Tensor, size: number | readonly number[], dim?: number): Tensor[];
 export function split(self: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
   return callOp(typeof size === 'number' ? splitOp : splitSizesOp, [self, size, dim]);
 }
