@@ -14,7 +14,16 @@ import {
   tensor,
 } from '@tessera/tensor';
 import { grad as gradOf, gradAndValue, jacrev } from '@tessera/tensor/func';
-import { DataLoader, TensorDataset, randomSplit } from '../src/index.js';
+import {
+  DataLoader,
+  Embedding,
+  Linear,
+  type Module,
+  ModuleDict,
+  ModuleList,
+  TensorDataset,
+  randomSplit,
+} from '../src/index.js';
 
 const leaf = (...values: number[]): Tensor => tensor(values, { requiresGrad: true });
 
@@ -75,6 +84,30 @@ describe('as many results as arguments', () => {
     expectTypeOf(arange(5).split([2, 3])).toEqualTypeOf<[Tensor, Tensor]>();
     expectTypeOf(arange(5).split(2)).toEqualTypeOf<Tensor[]>();
     expect(parts.map((part) => part.numel)).toEqual([2, 3]);
+  });
+});
+
+describe('a dict of modules', () => {
+  it('knows the types of those that it is made of', () => {
+    const parts = new ModuleDict({
+      tokens: new Embedding(8, 4),
+      blocks: new ModuleList([new Linear(4, 4)]),
+    });
+    expectTypeOf(parts.get('tokens')).toEqualTypeOf<Embedding>();
+    expectTypeOf(parts.get('blocks').at(0)).toEqualTypeOf<Linear>();
+    const name: string = 'tokens';
+    expectTypeOf(parts.get(name)).toEqualTypeOf<Embedding | ModuleList<Linear>>();
+    expectTypeOf(parts.get('other', null)).toEqualTypeOf<Embedding | ModuleList<Linear> | null>();
+    const pairs = new ModuleDict([['a', new Linear(1, 1)]]);
+    expectTypeOf(pairs.get('a')).toEqualTypeOf<Linear>();
+    const any: ModuleDict<Module> = parts;
+    expect(
+      any
+        .get(name)
+        .parameters()
+        .map((weight) => weight.sizes),
+    ).toEqual([[8, 4]]);
+    expect(() => parts.get('head')).toThrow("ModuleDict has no module 'head'.");
   });
 });
 

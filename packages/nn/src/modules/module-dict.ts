@@ -4,13 +4,21 @@
 import { checkChild } from '../module/check-child.js';
 import { ownChildren } from '../module/module-tree.js';
 import type { Module, TensorModule } from '../module/module.js';
-import { type Entries, Named } from './named.js';
+import { Named } from './named.js';
 
-/** Modules by name; the names are those in the state dict. @see torch.nn.ModuleDict */
-export class ModuleDict<M extends Module = TensorModule> extends Named<M> {
-  constructor(modules: Entries<M> = {}) {
+/**
+ * Modules by name; the names are those in the state dict. Of those that it is made of, `get` knows the types.
+ *
+ * @see torch.nn.ModuleDict
+ * @example new ModuleDict({ tokens: new Embedding(8, 4), head: new Linear(4, 8) }).get('head').weight
+ */
+export class ModuleDict<
+  M extends Module = TensorModule,
+  Known extends Readonly<Record<string, M>> = Readonly<Record<string, M>>,
+> extends Named<M, M, Known> {
+  constructor(modules?: (Known & Readonly<Record<string, M>>) | Iterable<readonly [string, M]>) {
     super();
-    this.update(modules);
+    this.update(modules ?? {});
   }
 
   /** @internal */

@@ -11,8 +11,12 @@ import { Module } from '../module/module.js';
 /** Entries to add: a record, pairs, or another dict. */
 export type Entries<T> = Readonly<Record<string, T>> | Iterable<readonly [string, T]>;
 
-/** See the file header; `Given` is what becomes an entry. */
-export abstract class Named<T extends Given, Given = T> extends Module {
+/** See the file header; `Given` is what becomes an entry, `Known` the entries of names that are known. */
+export abstract class Named<
+  T extends Given,
+  Given = T,
+  Known extends Readonly<Record<string, T>> = Readonly<Record<string, T>>,
+> extends Module {
   /** @internal What the entries are called in errors. */
   protected abstract readonly _kind: string;
 
@@ -43,6 +47,7 @@ export abstract class Named<T extends Given, Given = T> extends Module {
   }
 
   /** The entry of a name, or what is given for where there is none. @throws invalid-argument if nothing is given */
+  get<K extends string & keyof Known>(name: K): Known[K];
   get(name: string): T;
   get<D>(name: string, otherwise: D): T | D;
   get(name: string, ...otherwise: unknown[]): unknown {

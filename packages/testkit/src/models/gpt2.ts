@@ -79,7 +79,7 @@ class Block extends Module {
 }
 
 class Gpt2 extends Module {
-  transformer = new ModuleDict<Module>({
+  transformer = new ModuleDict({
     wte: new Embedding(VOCABULARY, WIDTH),
     wpe: new Embedding(POSITIONS, WIDTH),
     h: new ModuleList(Array.from({ length: LAYERS }, () => new Block())),
@@ -89,16 +89,16 @@ class Gpt2 extends Module {
 
   constructor() {
     super();
-    this.lm_head.weight = (this.transformer.get('wte') as Embedding).weight;
+    this.lm_head.weight = this.transformer.get('wte').weight;
   }
 
   /** [N, T] → [N, T, vocabulary] */
   override forward(ids: Tensor): Tensor {
-    const part = <M extends Module>(name: string): M => this.transformer.get(name) as M;
+    const parts = this.transformer;
     const positions = arange(ids.sizes[1]!, { dtype: 'int64' });
-    let x = part<Embedding>('wte').call(ids).add(part<Embedding>('wpe').call(positions));
-    for (const block of part<ModuleList<Block>>('h')) x = block.call(x);
-    return this.lm_head.call(part<LayerNorm>('ln_f').call(x));
+    let x = parts.get('wte').call(ids).add(parts.get('wpe').call(positions));
+    for (const block of parts.get('h')) x = block.call(x);
+    return this.lm_head.call(parts.get('ln_f').call(x));
   }
 }
 
