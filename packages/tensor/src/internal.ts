@@ -77,17 +77,12 @@ export type {
   OnlyGradsOf,
   OpRecord,
   OpTag,
+  SchemaWords,
   ViewMeta,
   Vjp,
   VjpContext,
 } from './op/op-record.js';
-export type {
-  SchemaArgs,
-  SchemaFunction,
-  SchemaKernel,
-  SchemaResult,
-  SchemaWords,
-} from './op/schema-types.js';
+export type { SchemaArgs, SchemaFunction, SchemaKernel, SchemaResult } from './op/schema-types.js';
 export { unreadable } from './dispatch/unreadable-now.js';
 export { dispatchBelowAutograd, dispatchBelowPreDispatch } from './dispatch/dispatcher.js';
 export { isTraced } from './dispatch/is-traced.js';

@@ -7,6 +7,7 @@
  */
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
+import type { CellKind } from '../ops/recurrent/cell.js';
 import type { Tensor } from '../tensor.js';
 
 /** What a tensor looks like without its values. Sizes and strides in elements. */
@@ -29,6 +30,11 @@ export interface ViewMeta {
  */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- nothing is known about the schema
 export type NamedArgs = Record<string, any>;
+
+/** Words that arguments called so hold, where every operator that has one means the same. Packages add theirs. */
+export interface SchemaWords {
+  kind: CellKind;
+}
 
 /** A gradient, or how to compute it if it is needed; null for none. */
 export type GradResult = Tensor | null | undefined | (() => Tensor | null);

@@ -12,9 +12,8 @@ import type { ScalarLike } from '@tessera/shared';
 import type { DeviceType } from '../device.js';
 import type { DType } from '../dtype.js';
 import type { MemoryFormat } from '../memory-format.js';
-import type { CellKind } from '../ops/recurrent/cell.js';
 import type { Tensor } from '../tensor.js';
-import type { NamedArgs } from './op-record.js';
+import type { NamedArgs, SchemaWords } from './op-record.js';
 
 /** Arguments of which nothing is known: every function fits them. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- see above
@@ -35,11 +34,6 @@ interface BaseValues {
   Layout: unknown;
   MemoryFormat: MemoryFormat;
   Generator: unknown;
-}
-
-/** Words that arguments called so hold, where every operator that has one means the same. Packages add theirs. */
-export interface SchemaWords {
-  kind: CellKind;
 }
 
 /** Value of a type without alias annotation: `Tensor?`, `int[2]`, `Tensor?[]`; unknown for one that does not exist. */
