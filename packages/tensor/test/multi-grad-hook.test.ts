@@ -109,6 +109,10 @@ describe('registerMultiGradHook', () => {
     expect(() => registerMultiGradHook([ones([1])], () => {})).toThrow(
       "cannot register a hook on a tensor that doesn't require gradient",
     );
+    // @ts-expect-error: tensors are a list.
+    expect(() => registerMultiGradHook(leaf(1), () => {})).toThrow('takes a list of tensors');
+    // @ts-expect-error: no such option.
+    expect(() => registerMultiGradHook([leaf(1)], () => {}, { modes: 'any' })).toThrow('modes');
     // @ts-expect-error: a hook is a function.
     expect(() => registerMultiGradHook([leaf(1)], 3)).toThrow(/registerMultiGradHook/);
   });

@@ -3,7 +3,8 @@
  *
  * Each tensor gets a hook of its own. Which of them a pass reaches is what its engine knows when the first arrives.
  */
-import { TesseraError, checkFunction } from '@tessera/shared';
+import { TesseraError, checkFunction, checkOptionNames } from '@tessera/shared';
+import { checkTensors } from '../check-tensors.js';
 import type { Tensor } from '../tensor.js';
 import { type BackwardRun, running, tellAtEnd } from './engine.js';
 import type { Edge, HookHandle } from './grad-node.js';
@@ -49,9 +50,16 @@ export function registerMultiGradHook(
 export function registerMultiGradHook(
   tensors: readonly Tensor[],
   hook: MultiGradHook | AnyGradHook,
-  { mode = 'all' }: MultiGradHookOptions = {},
+  options: MultiGradHookOptions = {},
 ): HookHandle {
+  checkOptionNames('registerMultiGradHook', options, { mode: true });
   checkFunction('registerMultiGradHook', hook);
+  if (!Array.isArray(tensors))
+    throw new TesseraError('invalid-argument', 'registerMultiGradHook() takes a list of tensors.', {
+      hints: ['Write registerMultiGradHook([a, b], (grads) => …).'],
+    });
+  for (const tensor of tensors) checkTensors('registerMultiGradHook', { tensor });
+  const { mode = 'all' } = options;
   if (mode !== 'all' && mode !== 'any')
     throw new TesseraError(
       'invalid-argument',
