@@ -44,7 +44,7 @@ export function distributedSampler(
       'invalid-argument',
       `distributedSampler: rank ${rank} is none of ${size}.`,
       {
-        hints: ['Ranks count from 0: pass getRank() and getWorldSize(), or leave both out.'],
+        hints: ['Ranks count from 0.'],
       },
     );
   const share = dropLast ? Math.floor(length / size) : Math.ceil(length / size);

@@ -17,7 +17,7 @@ export interface TransformOptions {
 /** @throws invalid-argument */
 export function without(transform: object, name: string): TesseraError {
   return new TesseraError('invalid-argument', `${transform.constructor.name} has no ${name}.`, {
-    hints: ['Compose it of transforms that have one: PyTorch has none here either.'],
+    hints: ['Compose it of transforms that have one.'],
   });
 }
 

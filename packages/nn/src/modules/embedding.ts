@@ -38,7 +38,7 @@ export function paddingRow(
     'index-out-of-range',
     `${module}: paddingIdx ${paddingIdx} must be within numEmbeddings ${numEmbeddings}`,
     {
-      hints: ['It is the row of the table that gets no gradient: from 0, or from -1 for the last.'],
+      hints: ['Count rows of the table from 0, or back from -1.'],
     },
   );
 }

@@ -88,7 +88,7 @@ export class Adafactor extends Optimizer<AdafactorOptions, AdafactorScalars> {
     for (const [ok, rule, value] of rules)
       if (!ok)
         throw new TesseraError('invalid-argument', `${rule} but is: ${String(value)}`, {
-          hints: ['Leave the option out for its default, or give it within this bound.'],
+          hints: ['Leave the option out for its default.'],
         });
   }
 

@@ -1,11 +1,12 @@
 /**
  * @file Comparing results with what PyTorch recorded, and collecting the differences.
  */
-import { type DType, type Tensor, isTensor } from '@tessera/tensor';
+import { type DType, type Tensor } from '@tessera/tensor';
 import { readNumbers, sameNumbers } from '@tessera/tensor/internal';
 import { DEFAULT_TOLERANCES, type Tolerance } from '../assert-close.js';
 import type { CaseDeviation } from './deviations.js';
 import { oracleTensor } from './oracle-arguments.js';
+import { tensorIn } from './tensor-in.js';
 import {
   type OracleFile,
   type OracleTensor,
@@ -72,10 +73,9 @@ export class OracleComparison {
           : expected;
       if (!Object.is(actual, plain))
         this.differences.push(`${what}: ${String(actual)}, expected ${JSON.stringify(expected)}`);
-    } else if (!isTensor(actual)) {
-      this.differences.push(`${what}: ${String(actual)}, expected a tensor`);
     } else {
-      const difference = layoutDifference(actual, expected) ?? compare(actual, expected);
+      const tensor = tensorIn(actual, null);
+      const difference = layoutDifference(tensor, expected) ?? compare(tensor, expected);
       if (difference !== null) this.differences.push(`${what}: ${difference}`);
     }
   }

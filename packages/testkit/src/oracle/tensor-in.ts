@@ -7,9 +7,7 @@ import { type Tensor, isTensor } from '@tessera/tensor';
 export function tensorIn(value: unknown, index: number | null): Tensor {
   const found = index !== null && Array.isArray(value) ? value[index] : value;
   if (isTensor(found)) return found;
-  throw new TypeError(
-    `the oracle names a tensor${index === null ? '' : ` at ${index}`} where there is none`,
-  );
+  throw new TypeError(`no tensor: ${String(found)}`);
 }
 
 /** The results of a call in one list, as the oracle numbers their gradients; null for what is no tensor. */
