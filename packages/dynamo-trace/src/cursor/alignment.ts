@@ -50,7 +50,7 @@ export class Alignment {
   }
 
   /** Moves behind a step that is no op, or into a region; returns it. */
-  pass<K extends 'grad-mode' | 'backward' | 'region'>(
+  pass<K extends 'grad-mode' | 'region'>(
     kind: K,
     fits: (step: Extract<Step, { kind: K }>) => boolean = () => true,
   ): Extract<Step, { kind: K }> | null {

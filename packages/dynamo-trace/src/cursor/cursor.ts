@@ -170,7 +170,8 @@ export class Cursor implements PreDispatchMode {
     this.specializer.reset();
   }
 
-  private event<C, R>(kind: EventKind<C, R>, call: C): R {
+  /** Matches, records or runs an event. */
+  event<C, R>(kind: EventKind<C, R>, call: C): R {
     if (this.recorder === null && !this.passing) {
       const { at } = this;
       if (this.entry.steps.length === 0) this.recorder = this.host.record(this, null);

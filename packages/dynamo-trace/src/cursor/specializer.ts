@@ -15,7 +15,7 @@ import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { ShapeBinding, SizedCode } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
 import type { Segment } from '../trace/segment.js';
-import type { BackwardStep, MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
+import type { MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
 import type { Cursor } from './cursor.js';
 import { type Rebuilt, rebuildEntry, rebuildStep } from './rebuild-step.js';
 import type { Recorder } from './recorder.js';
@@ -65,9 +65,9 @@ export class Specializer {
   }
 
   /** Makes the results of a matched step that is not yet in the path. */
-  produce(step: OpStep | BackwardStep, args: Arguments): Outs {
+  produce(step: OpStep, args: Arguments): Outs {
     const { frame } = this;
-    const recorded = step.kind === 'op' ? step.gaining : [];
+    const recorded = step.gaining;
     // Which of more or fewer values take gradients from now on, the operator says and not the step.
     const isTold = recorded.every((slot) => !frame.spares.size && frame.slots[slot]);
     const gaining = frame.shapes.made?.get(step)?.gaining ?? (isTold ? recorded : null);
@@ -78,8 +78,7 @@ export class Specializer {
       outs = made.outs;
       this.note(step, args, made);
     } else if (gaining!.length > 0) frame.noteGradients(gaining!);
-    if (step.kind === 'op')
-      for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
+    for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
     return outs;
   }
 

@@ -40,7 +40,7 @@ export interface SoFar {
 
 /** What a step makes at some sizes. */
 export interface Made {
-  /** Its results; of a backward and of a region, what they leave behind. */
+  /** Its results; of a region, what it leaves behind. */
   readonly outs: Results;
   /** What is known behind it. */
   readonly behind: SoFar;
@@ -263,8 +263,6 @@ function operandsOf(step: MakingStep): readonly number[] | null {
       const { isFollowed, slots } = step.rule;
       return isFollowed ? slots : null;
     }
-    case 'backward':
-      return step.leaves.map(({ leaf }) => leaf);
     case 'region': {
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;

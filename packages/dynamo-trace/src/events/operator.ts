@@ -5,10 +5,11 @@
  * rules, and adds it to the graph; the program gets lazy tensors. Matching compares the arguments with the patterns
  * of a step and makes the same lazy tensors.
  */
-import { moduleStack, userFrame } from '@tessera/graph';
+import { moduleStack, tensorVal, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp, isTensor } from '@tessera/tensor';
 import {
+  autogradGradTwice,
   dispatchBelowPreDispatch,
   modes,
   outsideGraphOp,
@@ -36,25 +37,35 @@ import {
 import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './backward.js';
+import { ownGradients } from './own-gradients.js';
 import { type Difference, type EventKind, MISS } from './event.js';
 
 /** An operator and its arguments. */
 interface OperatorCall {
   readonly op: OpOverload;
   readonly args: readonly unknown[];
+  /** See `OpStep`. */
+  readonly gives?: OpStep['gives'];
+  /** What it says of itself where no step fits. */
+  readonly text?: string;
 }
 
 /** See the file header. */
 export const OPERATOR: EventKind<OperatorCall, unknown> = {
   match(cursor, { op, args }) {
     for (const step of cursor.at.steps)
-      if (step.kind === 'op' && step.op === op && matchesOperator(step, args, cursor.frame))
+      if (
+        step.kind === 'op' &&
+        step.op === op &&
+        step.gives === null &&
+        matchesOperator(step, args, cursor.frame)
+      )
         return acceptOperator(cursor, step, args);
     return MISS;
   },
 
-  record(cursor, recorder, { op, args }) {
-    const { result, step } = recordOperator(recorder, op, args);
+  record(cursor, recorder, call) {
+    const { result, step } = recordOperator(recorder, call);
     cursor.append(step);
     // The numbers themselves, where the program gave run-time scalars.
     const given = step.args.map((pattern) => instantiate(pattern, cursor.frame));
@@ -65,7 +76,8 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
 
   run: ({ op, args }) => withPreDispatchMode(null, () => callOp(op, args)),
 
-  describe({ op, args }, at) {
+  describe({ op, args, text }, at) {
+    if (text !== undefined) return { text };
     const steps = at.steps.filter((step): step is OpStep => step.kind === 'op');
     const expected = steps.find((step) => step.op === op) ?? steps[0];
     if (expected === undefined)
@@ -114,7 +126,7 @@ export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown
 }
 
 /** Whether the arguments of an operator are those of a step; binds them if so. */
-function matchesOperator(step: OpStep, args: readonly unknown[], frame: Frame): boolean {
+export function matchesOperator(step: OpStep, args: readonly unknown[], frame: Frame): boolean {
   const { shapes } = frame;
   if (!matchAll(step.args, args, frame)) return false;
   if (step.gaining.length === 0) return true;
@@ -132,8 +144,17 @@ function familyOf(slots: readonly number[], slot: number, frame: Frame): number 
   return slots.find((other) => root(other) === wanted)!;
 }
 
-/** Moves behind a matched operator and makes its results. */
-export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unknown[]): unknown {
+/**
+ * Moves behind a matched operator and makes its results.
+ *
+ * @param run what happens instead where the sizes are not worth code, so that the rest of the call runs eagerly
+ */
+export function acceptOperator(
+  cursor: Cursor,
+  step: OpStep,
+  args: readonly unknown[],
+  run: () => unknown = () => OPERATOR.run({ op: step.op, args }),
+): unknown {
   const { frame, specializer } = cursor;
   if (modes.suspended !== null) frame.announce(step);
   const { outs: recorded, isPlain, gaining } = step;
@@ -152,7 +173,7 @@ export function acceptOperator(cursor: Cursor, step: OpStep, args: readonly unkn
   // Sizes are symbols that reach it: the results are those of the present sizes.
   if (specializer.declines(step, args)) {
     cursor.pass();
-    return OPERATOR.run({ op: step.op, args });
+    return run();
   }
   const outs = specializer.produce(step, args);
   cursor.advance(step, step.next);
@@ -180,14 +201,13 @@ function given(frame: Frame, spec: OutSpec | null, exists = spec?.same): Tensor 
  */
 function recordOperator(
   recorder: Recorder,
-  op: OpOverload,
-  args: readonly unknown[],
+  { op, args, gives = null }: OperatorCall,
   computed = false,
 ): { readonly result: unknown; readonly step: OpStep } {
   const alignment = recorder.alignment.align(op, args);
   const prepared = prepareArguments(recorder, op, args, null, alignment, computed);
   try {
-    const { result, ...made } = addOperator(recorder, op, prepared, null);
+    const { result, ...made } = addOperator(recorder, op, prepared, null, gives);
     const { outs, isList, written, gaining } = made;
     const families = gaining.length === 0 ? [] : written;
     const patterns = prepared.map((p) => p.pattern);
@@ -200,6 +220,7 @@ function recordOperator(
       isPlain: !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false,
       isStatic: !follows(recorder, prepared, outs),
       families: families.map((slot) => familyOf(written, slot, recorder.frame)),
+      gives,
       calls: [recorder.shapes.call],
       spare: [],
       isWatched: false,
@@ -214,7 +235,7 @@ function recordOperator(
     recorder.builder.dropUnusedScalars(lifted);
     // The op computes with this scalar while tracing: a symbol or a constant will do.
     const plain = args.map((arg) => (arg instanceof SymScalar ? arg.hint : arg));
-    return recordOperator(recorder, op, plain, true);
+    return recordOperator(recorder, { op, args: plain }, true);
   }
 }
 
@@ -228,7 +249,7 @@ export function rebuildOperator(
   observeStep(step, recorder.shapes.call, frame);
   const args = step.args.map((pattern) => instantiate(pattern, frame));
   const prepared = prepareArguments(recorder, step.op, args, step, null, false);
-  const made = addOperator(recorder, step.op, prepared, step, inner);
+  const made = addOperator(recorder, step.op, prepared, step, step.gives, inner);
   follows(recorder, prepared, made.outs);
   return made;
 }
@@ -258,6 +279,7 @@ function addOperator(
   op: OpOverload,
   prepared: ReturnType<typeof prepareArguments>,
   known: OpStep | null,
+  gives: OpStep['gives'],
   inner = false,
 ): Added {
   const { builder, region } = recorder;
@@ -276,7 +298,7 @@ function addOperator(
   );
   // An operator that returns nothing has a list of no results.
   const isList = Array.isArray(result) || result === undefined;
-  const fakes = (isList ? (result ?? []) : [result]) as (Tensor | null)[];
+  let fakes = (isList ? (result ?? []) : [result]) as (Tensor | null)[];
   const meta = {
     stackTrace:
       known !== null ? (known.location ?? undefined) : region === null ? userFrame() : region.frame,
@@ -284,13 +306,17 @@ function addOperator(
     sourceFn: op.schema.name,
     originalAten: op,
   };
+  const isOld = (fake: Tensor | null): boolean =>
+    fake === null || builder.slotOfFake(fake) !== undefined;
+  const isIdentity = written.size === 0 && !op.isMutable && gives === null && fakes.every(isOld);
+  let nodes = isIdentity ? [] : builder.addOp(op, prepared, fakes, isList, meta);
+  if (gives !== null) {
+    const leaves = prepared[2]!.fake as readonly Tensor[];
+    nodes = ownGradients(recorder, nodes, leaves, op === autogradGradTwice);
+    fakes = nodes.map((node) => node && tensorVal(node));
+  }
   const existing = fakes.map((fake) => (fake === null ? -1 : (builder.slotOfFake(fake) ?? -1)));
-  const isIdentity =
-    written.size === 0 &&
-    !op.isMutable &&
-    fakes.every((fake, i) => fake === null || existing[i]! >= 0);
   const gaining = isIdentity ? [] : gainingGradients(recorder, fakes, existing);
-  const nodes = isIdentity ? [] : builder.addOp(op, prepared, fakes, isList, meta);
   const outs = fakes.map((fake, i) =>
     fake === null ? null : recorder.outSpec(fake, existing[i]!, slotFor(recorder, known, i)),
   );

@@ -4,7 +4,7 @@
  * Eager autograd gives every leaf a gradient with memory of its own, laid out like the leaf. What the engine made on
  * fake tensors tells where the graph must copy for that.
  */
-import { type Argument, Node, getItem } from '@tessera/graph';
+import { type Argument, Node, tensorVal } from '@tessera/graph';
 import { type Tensor, noGrad } from '@tessera/tensor';
 import { getOp, gradientStrides, obeysLayout, withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Recorder } from '../cursor/recorder.js';
@@ -13,17 +13,14 @@ import { runOnFakes } from '../cursor/run-on-fakes.js';
 /** The nodes of gradients; one that shares memory or is laid out unlike its leaf is copied, as eager does. */
 export function ownGradients(
   recorder: Recorder,
-  fakes: readonly Tensor[],
+  items: readonly (Node | null)[],
   leaves: readonly Tensor[],
-  node: Node,
   createGraph: boolean,
-): Node[] {
-  const { graph } = recorder.builder;
+): (Node | null)[] {
   const seen = new Set<unknown>();
-  node.meta.val = fakes;
-  return fakes.map((fake, i) => {
-    const item = graph.callFunction(getItem, [node, i]);
-    item.meta = { val: fake };
+  return items.map((item, i) => {
+    if (item === null) return null;
+    const fake = tensorVal(item)!;
     const shared =
       fake.base !== null ||
       seen.has(fake.storage) ||
@@ -42,7 +39,7 @@ export function ownGradients(
 }
 
 /** Adds an op, which the program does not see. */
-export function emit(
+function emit(
   { builder }: Recorder,
   name: string,
   args: readonly Argument[],

@@ -12,22 +12,30 @@ import { ComputedBefore } from '../cursor/segment-builder.js';
 
 /** See the file header. */
 export interface Reached {
-  /** The leaves, other than inputs of the segment and those of `requiresGrad_()`, at which gradients arrive. */
+  /** Inputs of the segment, and leaves of `requiresGrad_()`, at which gradients arrive. */
+  readonly leaves: Tensor[];
+  /** Other leaves at which they do. */
   readonly ownLeaves: Tensor[];
   readonly historyBefore: boolean;
 }
 
 /** Where gradients of these values arrive. */
 export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor[]): Reached {
-  const inputs = new Set([...builder.inputSlots, ...builder.leaves.map(({ slot }) => slot)]);
+  const known = [...builder.inputSlots, ...builder.leaves.map(({ slot }) => slot)];
   const ours = roots.flatMap((root) => {
     const slot = frame.slotOf(root);
     return slot >= 0 && builder.has(slot) ? [builder.fake(slot)] : [];
   });
   const nodes = [...nodesBehind(ours)];
-  const ownLeaves = nodes.flatMap((node) => {
-    const slot = node instanceof AccumulateGrad ? builder.slotOfFake(node.leaf) : undefined;
-    return slot === undefined || inputs.has(slot) ? [] : [frame.slots[slot]!];
-  });
-  return { ownLeaves, historyBefore: nodes.some((node) => node instanceof ComputedBefore) };
+  const reached = new Set(
+    nodes.flatMap((node) =>
+      node instanceof AccumulateGrad ? (builder.slotOfFake(node.leaf) ?? []) : [],
+    ),
+  );
+  const at = (slot: number): Tensor => frame.slots[slot]!;
+  return {
+    leaves: known.filter((slot) => reached.has(slot)).map(at),
+    ownLeaves: [...reached].filter((slot) => !known.includes(slot)).map(at),
+    historyBefore: nodes.some((node) => node instanceof ComputedBefore),
+  };
 }

@@ -303,9 +303,7 @@ function makeJump(
       .filter((slot) => made.has(slot))
       .map((slot) => specOf(frame.slots[slot]!, slot)),
     steps,
-    isStatic: steps.every(
-      (step) => step.kind !== 'backward' && (step.kind !== 'op' || step.isStatic),
-    ),
+    isStatic: steps.every((step) => step.kind !== 'op' || step.isStatic),
     exit,
   };
 }

@@ -48,7 +48,7 @@ function makerOf({ path }: Frame, slot: number): OpStep | RegionStep | 'before' 
     if (maker !== undefined) {
       // What a region makes and reads itself is not seen outside.
       const marked = steps[0]!.kind === 'region' ? steps[0] : maker;
-      return isRead && (marked.kind === 'op' || marked.kind === 'region') ? marked : null;
+      return isRead && (marked.kind === 'region' || isWatchable(marked)) ? marked : null;
     }
     isRead ||= steps.some((step) => readsSlot(step, slot));
   }
@@ -56,18 +56,22 @@ function makerOf({ path }: Frame, slot: number): OpStep | RegionStep | 'before' 
 }
 
 function makes(step: Step, slot: number): boolean {
-  if (step.kind === 'op')
-    return (
-      step.written.includes(slot) ||
-      // What gives an existing value its history (a custom autograd function) returns it too.
-      step.outs.some((out) => out?.slot === slot && (!out.same || step.op.isMutable))
-    );
-  return step.kind === 'backward' && step.leaves.some(({ grad }) => grad.slot === slot);
+  if (step.kind !== 'op') return false;
+  return (
+    step.written.includes(slot) ||
+    // What gives an existing value its history (a custom autograd function) returns it too.
+    step.outs.some((out) => out?.slot === slot && (!out.same || step.op.isMutable))
+  );
+}
+
+/** Whether a graph may end behind a step: not between a `backward()` and what differentiates its gradients. */
+function isWatchable(step: Step): step is OpStep {
+  return step.kind === 'op' && step.gives === null;
 }
 
 function readsSlot(step: Step, slot: number): boolean {
-  if (step.kind === 'op') return step.args.some((pattern) => slotsOf(pattern).includes(slot));
-  return step.kind === 'backward';
+  if (step.kind !== 'op') return false;
+  return step.gives !== null || step.args.some((pattern) => slotsOf(pattern).includes(slot));
 }
 
 function lateWatch(step: OpStep | RegionStep): TesseraError {

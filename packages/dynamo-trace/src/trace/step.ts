@@ -64,6 +64,8 @@ export interface OpStep {
   readonly families: readonly number[];
   /** User's source line. */
   readonly location: string | null;
+  /** Its results are the gradients that a `backward()` gives: to `all` leaves that it reaches, or to those that were named. */
+  readonly gives: 'all' | 'named' | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
   /** Somebody watches gradients of what it makes: the graph ends behind it. */
@@ -110,19 +112,6 @@ export interface RegionStep {
   readonly next: TrieNode;
 }
 
-/** A recorded `backward()`. */
-export interface BackwardStep {
-  readonly kind: 'backward';
-  /**
-   * Roots, their gradients, leaves given explicitly, `retainGraph`, `createGraph`, and what `leaves` have as gradients,
-   * to which the new ones are added: lists, with nulls.
-   */
-  readonly args: readonly Pattern[];
-  /** Leaves that receive a gradient: where the leaf is, and its new gradient. */
-  readonly leaves: readonly { readonly leaf: number; readonly grad: OutSpec }[];
-  readonly next: TrieNode;
-}
-
 /** The recorded ops are run here because a value was needed: a graph break. */
 export interface BreakStep {
   readonly kind: 'break';
@@ -138,10 +127,10 @@ export interface ReturnStep {
 }
 
 /** See the file header. */
-export type Step = OpStep | GradModeStep | RegionStep | BackwardStep | BreakStep | ReturnStep;
+export type Step = OpStep | GradModeStep | RegionStep | BreakStep | ReturnStep;
 
 /** A step that makes tensors. */
-export type MakingStep = OpStep | BackwardStep | RegionStep;
+export type MakingStep = OpStep | RegionStep;
 
 /** Notes what the integers of a matched step were in a recorded call; -1: in none. */
 export function observeStep(step: OpStep | RegionStep, call: number, frame: Frame): void {
@@ -170,9 +159,8 @@ export function* accesses(
   step: Step,
   reads = true,
 ): Iterable<readonly [slot: number, writes: boolean]> {
-  if (step.kind !== 'op' && step.kind !== 'backward') return;
-  for (const slot of step.kind === 'op' ? step.written : slotsOf(step.args.at(-1)!))
-    yield [slot, true];
+  if (step.kind !== 'op') return;
+  for (const slot of step.written) yield [slot, true];
   if (!reads) return;
   for (const pattern of step.args) for (const slot of slotsOf(pattern)) yield [slot, false];
 }
