@@ -1,5 +1,5 @@
 /**
- * @file Compiled async functions and generators: traced across their waits, with eager results.
+ * @file Compiled async functions, traced across their waits, and generators: with eager results.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Tensor, add, mul, noGrad, tensor } from '@tessera/tensor';
@@ -182,7 +182,7 @@ describe.each([true, false])('async functions (host follows await: %s)', (follow
 });
 
 describe('generators', () => {
-  it('are traced from yield to yield', () => {
+  it('give what they give in eager', () => {
     function* fn(t: Tensor, n: number): Generator<Tensor, string> {
       let y = t;
       for (let i = 0; i < n; i++) {
@@ -198,8 +198,6 @@ describe('generators', () => {
       );
     }
     expect(compiled.captures.length).toBe(1);
-    // The first pass, all others, and the end.
-    expect(compiled.captures[0]!.segments.length).toBe(3);
     const abandoned = call(x, 3);
     expect(abandoned.next().value).toBeDefined();
     expect([...call(x, 2)].map((t) => t.toArray())).toEqual([

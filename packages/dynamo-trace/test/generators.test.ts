@@ -1,5 +1,5 @@
 /**
- * @file Compiled generators, sync and async: traced from yield to yield, and objects as in eager.
+ * @file Compiled functions that make generators, sync and async, whose bodies run eagerly; and functions that throw.
  */
 import { describe, expect, it } from 'vitest';
 import { type Tensor, add, mul, tensor } from '@tessera/tensor';
@@ -40,28 +40,36 @@ describe('generators', () => {
     expect(Object.keys(made.next())).toEqual(Object.keys((expected.next(), expected.next())));
   });
 
-  it('that always throw are captured once', () => {
+  it('run eagerly, and are a graph break of the call that makes them', () => {
     const {
       call,
       graphs,
       function: compiled,
     } = compileEager(function* (t: Tensor) {
       yield mul(t, 2);
-      yield mul(t, 3);
       throw new Error('stop');
     });
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < 3; i++) {
       const seen: unknown[] = [];
       expect(() => {
         for (const t of call(x)) seen.push(t.toArray());
       }).toThrow('stop');
-      expect(seen).toEqual([
-        [2, 4],
-        [3, 6],
-      ]);
+      expect(seen).toEqual([[2, 4]]);
     }
-    expect(compiled.reasons).toEqual([]);
-    expect(graphs.length).toBe(2);
+    expect(compiled.captures.map(({ breaks }) => breaks.map(({ code }) => code))).toEqual([
+      ['GB0006'],
+    ]);
+    expect(graphs.length).toBe(0);
+  });
+
+  it('are an error where no break is allowed', () => {
+    const { call } = compileEager(
+      function* (t: Tensor) {
+        yield mul(t, 2);
+      },
+      { fullgraph: true },
+    );
+    expect(() => call(x)).toThrow(expect.objectContaining({ code: 'trace-full-graph' }));
   });
 });
 
@@ -85,34 +93,13 @@ describe('functions that always throw', () => {
   });
 });
 
-describe('a generator that is abandoned', () => {
-  it('leaves segments that the next call completes', () => {
-    const { call, graphs } = compileEager(function* (t: Tensor): Generator<Tensor, void> {
-      yield t.mul(2).add(1);
-      yield t.mul(3).add(1);
-    });
-    const abandoned = call(x);
-    expect((abandoned.next().value as Tensor).toArray()).toEqual(x.mul(2).add(1).toArray());
-    expect(graphs.length).toBe(0);
-    for (let i = 0; i < 3; i++)
-      expect([...call(x)].map((t) => t.toArray())).toEqual([
-        x.mul(2).add(1).toArray(),
-        x.mul(3).add(1).toArray(),
-      ]);
-    expect(graphs.length).toBe(2);
-    abandoned.return();
-  });
-});
-
 describe('async generators', () => {
-  it('are traced from yield to yield, across their waits', async () => {
+  it('run eagerly, across their waits', async () => {
     const { call, graphs, function: compiled } = compileEager(doubling);
     const expected = await collect(doubling(x, 3));
     for (let i = 0; i < 4; i++) expect(await collect(call(x, 3))).toEqual(expected);
-    expect(compiled.captures.length).toBe(1);
-    // The first pass, and all others.
-    expect(compiled.captures[0]!.breaks.map(({ code }) => code)).toEqual(['GB0006', 'GB0006']);
-    expect(graphs.length).toBe(2);
+    expect(compiled.captures[0]!.breaks.map(({ code }) => code)).toEqual(['GB0006']);
+    expect(graphs.length).toBe(0);
   });
 
   it('take steps that are asked for at once one after the other', async () => {

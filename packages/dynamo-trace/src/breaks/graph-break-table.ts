@@ -42,8 +42,9 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
     hint: hints.GB0005,
   },
   GB0006: {
-    title: 'A generator yielded',
-    explanation: 'Between two steps of a generator its tensors belong to the caller.',
+    title: 'A generator was made',
+    explanation:
+      'The body of a generator runs when its steps are asked for, after the call has ended: eagerly, as under `torch.compile`.',
     hint: hints.GB0006,
   },
   GB0007: {

@@ -17,7 +17,7 @@ export const BREAK_HINTS: Readonly<Record<GraphBreakCode, string>> = {
     'Remove `disable`, or call the function before or after the part that should be one graph. The closure of an LBFGS step can be a compiled function itself.',
   GB0005:
     'Run the forward pass that made the loss inside the same compiled function, without a break between.',
-  GB0006: 'Collect the results in an array and return it.',
+  GB0006: 'Compile the function that computes one step, and call it from the generator.',
   GB0007:
     'Write `backward` with tensor operators only, give it every tensor through `saveForBackward` or as a property of the context, and look at gradients with hooks.',
   GB0008: 'Use the form that returns a view: `t()`, `squeeze()`, `detach()`.',
@@ -59,6 +59,12 @@ export const HOOK_CALLED: BreakReason = {
 export const GENERATOR_ACCESSED: BreakReason = {
   code: 'GB0009',
   text: 'the random generator was read or set after recorded draws',
+};
+
+/** The reason of a generator. */
+export const GENERATOR_MADE: BreakReason = {
+  code: 'GB0006',
+  text: 'a generator was made, whose body runs eagerly',
 };
 
 /** The reason of a `backward()` that the engine runs. */

@@ -1,14 +1,11 @@
 /**
- * @file What a call of a function ends with: a value now, or later for async functions and generators.
+ * @file What a call of a function ends with: a value now, or later for async functions.
+ *
+ * The body of a generator runs when its steps are asked for, after the call, and so eagerly.
  */
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
-import {
-  driveAsyncGenerator,
-  driveGenerator,
-  isAsyncGenerator,
-  isGenerator,
-} from './generators.js';
+import { GENERATOR_MADE } from '../breaks/graph-breaks.js';
 import { type Ending, beginCall, endCall, suspendCall } from './suspended-calls.js';
 
 /** Runs `invoke` with the call's mode active, now and in all of its continuations. */
@@ -22,14 +19,18 @@ export function runToEnd(
   let result: unknown;
   try {
     result = mayWait ? beginCall(call, run) : run();
+    if (isGenerator(result)) call.breakGraph(GENERATOR_MADE);
   } catch (error) {
     ending.fail(error);
     throw error;
   }
   if (result instanceof Promise) return finishLater(call, result, ending);
-  if (isGenerator(result)) return driveGenerator(call, result, ending);
-  if (isAsyncGenerator(result)) return driveAsyncGenerator(call, result, ending);
   return ending.finish(result);
+}
+
+/** Whether a value is a generator, sync or async. */
+function isGenerator(value: unknown): boolean {
+  return /Generator\]$/.test(Object.prototype.toString.call(value));
 }
 
 function finishLater(call: Cursor, result: Promise<unknown>, ending: Ending): unknown {

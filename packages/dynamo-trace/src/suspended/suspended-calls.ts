@@ -1,5 +1,5 @@
 /**
- * @file Calls of compiled functions that wait at an `await` or a `yield`.
+ * @file Calls of compiled functions that wait at an `await`.
  *
  * While a compiled async function is suspended, other code runs: its caller, other calls of the same
  * function, hooks. `modes.suspended` gives every op and event of the continuation back to the mode of its
@@ -58,7 +58,7 @@ const resume: Resume = {
 };
 
 /** The call goes on: tells its trace that code of others has left another grad mode. */
-export function resumeGradMode(call: Cursor): void {
+function resumeGradMode(call: Cursor): void {
   if (call.frame.gradMode !== gradMode.enabled) call.onGradMode(gradMode.enabled);
 }
 
