@@ -32,7 +32,7 @@ export function watch(cursor: Cursor, tensors: readonly Tensor[]): void {
 
 /** A segment ends behind a step from the next call on. @throws trace-late-watch */
 function markWatched(cursor: Cursor, frame: Frame, step: OpStep | RegionStep): void {
-  step.isWatched = true;
+  step.ends = WATCHED;
   if (frame.isCompiled) throw lateWatch(step);
   if (cursor.matching && frame === cursor.frame)
     cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));
