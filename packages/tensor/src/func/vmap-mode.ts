@@ -173,13 +173,13 @@ export class VmapMode implements PreDispatchMode {
     this.outer?.onDrop?.(gradient);
   }
 
-  onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
+  onSetRequiresGrad(tensor: Tensor): void {
     if (batchedAt(tensor, this) !== null)
       throw unsupported(
         'requiresGrad of a tensor is set inside vmap.',
         'Use grad(fn), or set it outside of vmap.',
       );
-    return this.outer?.onSetRequiresGrad?.(tensor, value) ?? false;
+    this.outer?.onSetRequiresGrad?.(tensor);
   }
 
   onSetHook(tensor: Tensor): void {
