@@ -290,8 +290,8 @@ export class CompiledFunction {
       entry.numbering,
       { ...this.options, functionName: this.name, sources, program: this.table },
       new DynamicShapes(this.table, frame, number, this.options.dynamic),
+      segmentGradMode,
     );
-    recorder.startGradMode = segmentGradMode;
     if (path.length > 0) rebuildPath(recorder, path);
     return recorder;
   }

@@ -49,8 +49,7 @@ export class Tracing {
       program: this.table,
     };
     const shapes = new DynamicShapes(this.table, frame, this.recordings++, this.dynamic);
-    const recorder = new Recorder(frame, entry.numbering, options, shapes);
-    recorder.startGradMode = segmentGradMode;
+    const recorder = new Recorder(frame, entry.numbering, options, shapes, segmentGradMode);
     rebuildPath(recorder, path);
     return recorder;
   }

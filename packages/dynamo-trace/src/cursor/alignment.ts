@@ -11,7 +11,7 @@ import { type OpOverload, isTensor } from '@tessera/tensor';
 import type { Older } from '../dynamic/dynamic-shapes.js';
 import type { TraceOptions } from '../trace-options.js';
 import { type Pattern, type ScalarPattern, kindOfNumber, sameConstant } from '../trace/pattern.js';
-import type { OpStep, Step, TrieNode } from '../trace/step.js';
+import type { OpStep, RegionStep, Step, TrieNode } from '../trace/step.js';
 
 /** How the arguments of an op differ from the older path: which numbers to lift, by position. */
 export interface Aligned {
@@ -49,13 +49,9 @@ export class Alignment {
     this.at = this.matched?.next ?? null;
   }
 
-  /** Moves behind a step that is no op, or into a region; returns it. */
-  pass<K extends 'grad-mode' | 'region'>(
-    kind: K,
-    fits: (step: Extract<Step, { kind: K }>) => boolean = () => true,
-  ): Extract<Step, { kind: K }> | null {
-    type Passed = Extract<Step, { kind: K }>;
-    const isWanted = (step: Step): step is Passed => step.kind === kind && fits(step as Passed);
+  /** Moves into a region; returns it. */
+  enter(fits: (step: RegionStep) => boolean): RegionStep | null {
+    const isWanted = (step: Step): step is RegionStep => step.kind === 'region' && fits(step);
     const step = this.at?.steps.find(isWanted) ?? null;
     this.at = step?.next ?? null;
     return step;

@@ -28,7 +28,6 @@ import {
 import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
-import { GRAD_MODE } from '../events/grad-mode.js';
 import { OPERATOR, acceptOperator, breakBefore, runUnrecorded } from '../events/operator.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
@@ -205,6 +204,7 @@ export class Cursor implements PreDispatchMode {
       first?.kind === 'op' &&
       first.op === op &&
       first.isPlain &&
+      first.gradMode === this.frame.gradMode &&
       this.recorder === null &&
       !this.passing &&
       matchAll(first.args, args, this.frame)
@@ -227,7 +227,6 @@ export class Cursor implements PreDispatchMode {
 
   onGradMode(enabled: boolean): void {
     this.frame.gradMode = enabled;
-    this.event(GRAD_MODE, enabled);
   }
 
   onBackward(call: BackwardCall): boolean {

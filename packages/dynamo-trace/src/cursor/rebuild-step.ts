@@ -1,7 +1,6 @@
 /**
  * @file Recording matched steps once more: where a replay diverges, and at sizes that were not met before.
  */
-import { rebuildGradMode } from '../events/grad-mode.js';
 import { rebuildOperator } from '../events/operator.js';
 import { rebuildRegion } from '../events/region.js';
 import { asRecorded } from '../trace/as-recorded.js';
@@ -18,7 +17,6 @@ export interface Rebuilt {
 /** Records a matched step again, in the slots that it has. Follows grad mode, which the caller restores. */
 export function rebuildStep(recorder: Recorder, step: Step, inner = false): Rebuilt {
   if (step.kind === 'op') return rebuildOperator(recorder, step, inner);
-  if (step.kind === 'grad-mode') rebuildGradMode(recorder, step);
   if (step.kind === 'region') rebuildRegion(recorder, step);
   return { outs: [] };
 }

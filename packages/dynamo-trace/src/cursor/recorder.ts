@@ -32,7 +32,7 @@ export interface RecorderOptions extends Pick<
 
 /** See the file header. */
 export class Recorder {
-  readonly builder: SegmentBuilder = new SegmentBuilder();
+  readonly builder: SegmentBuilder;
   /** Slots of results that the program was given, in order. */
   readonly visible: number[] = [];
   /** The region that is being recorded. */
@@ -43,8 +43,6 @@ export class Recorder {
   readonly guards: Map<number, TensorGuard> = new Map();
   /** Slots of values whose layouts may follow symbols. */
   readonly varying: Set<number> = new Set();
-  /** Grad mode in force when the segment began. */
-  startGradMode = false;
   private finished: Segment | null = null;
 
   constructor(
@@ -52,7 +50,11 @@ export class Recorder {
     readonly numbering: Numbering,
     readonly options: RecorderOptions,
     readonly shapes: DynamicShapes,
-  ) {}
+    /** Grad mode in force when the segment began. */
+    readonly startGradMode: boolean,
+  ) {
+    this.builder = new SegmentBuilder(startGradMode);
+  }
 
   /** Tensors that the segment takes. */
   get inputs(): Tensor[] {
@@ -91,6 +93,11 @@ export class Recorder {
 
   /** The segment; nothing more may be recorded of it. */
   finishSegment(): Segment {
-    return (this.finished ??= this.builder.finish(this.options, this.startGradMode, this.visible));
+    if (this.finished === null) {
+      // A graph that stands alone leaves the mode that the program left.
+      this.builder.switchGradMode(this.frame.gradMode);
+      this.finished = this.builder.finish(this.options, this.startGradMode, this.visible);
+    }
+    return this.finished;
   }
 }

@@ -15,6 +15,7 @@ import {
   requiresGrad,
   setHistory,
 } from '@tessera/tensor/internal';
+import { gradModeNode } from '../trace/as-recorded.js';
 import { inputMetaOf } from '../trace/input-meta.js';
 import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
 import type { Prepared } from './arguments.js';
@@ -54,6 +55,15 @@ export class SegmentBuilder {
   hasRandom = false;
   private lastPlaceholder: Node | null = null;
   private lastOp: Node | null = null;
+
+  /** @param gradMode grad mode behind what is recorded */
+  constructor(private gradMode: boolean) {}
+
+  /** What comes runs in this grad mode. */
+  switchGradMode(enabled: boolean): void {
+    if (enabled !== this.gradMode) this.graph.callFunction(gradModeNode, [enabled]);
+    this.gradMode = enabled;
+  }
 
   /** Whether the slot has a value in this segment. */
   has(slot: number): boolean {

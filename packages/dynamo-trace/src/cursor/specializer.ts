@@ -8,6 +8,7 @@
  * steps are. Sizes that come too seldom to be worth code are declined: such a call runs eagerly.
  */
 import { log, now } from '@tessera/shared';
+import { gradMode } from '@tessera/tensor/internal';
 import { traceConfig } from '../config.js';
 import { type KnownPlace, type Made, type SoFar, behindStep } from '../dynamic/known-place.js';
 import { type Arguments, mayDiffer, remaindersOf } from '../dynamic/step-rule.js';
@@ -154,7 +155,9 @@ export class Specializer {
 
   /** Follows what was matched without making results: a step, or those of a region that was jumped over. */
   follow(entry: Step | readonly Step[]): void {
-    if (this.recorder !== null) rebuildEntry(this.recorder, entry);
+    if (this.recorder === null) return;
+    rebuildEntry(this.recorder, entry);
+    gradMode.enabled = this.frame.gradMode;
   }
 
   /** Runs the code of a segment for the sizes of this call. */

@@ -187,6 +187,7 @@ function argumentsOf(
 function argumentsFor(step: OpStep, call: BackwardCall, frame: Frame): Arguments | null {
   const gives = call.inputs === null ? 'all' : 'named';
   if (step.gives !== gives || step.op !== operatorFor(call)) return null;
+  if (step.gradMode !== frame.gradMode) return null;
   const leaves = gives === 'named' ? [] : (instantiate(step.args[2]!, frame) as Tensor[]);
   const args = argumentsOf(call, leaves);
   return args[2].every(isPlainLeaf) ? args : null;

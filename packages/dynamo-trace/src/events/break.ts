@@ -22,7 +22,8 @@ interface BreakCall {
 export const BREAK: EventKind<BreakCall, void> = {
   match(cursor) {
     for (const step of cursor.at.steps) {
-      if (step.kind !== 'break' || !fitsCall(cursor, step.segment)) continue;
+      if (step.kind !== 'break' || step.gradMode !== cursor.frame.gradMode) continue;
+      if (!fitsCall(cursor, step.segment)) continue;
       cursor.advance(step, step.next);
       runCompiled(cursor, step.segment);
       cursor.beginSegment(step.next);
@@ -42,8 +43,9 @@ export const BREAK: EventKind<BreakCall, void> = {
     const segment = finishSegment(cursor, recorder);
     frame.runByOperator(segment);
     noteCounts(recorder);
-    const next = host.entryAfter(reason, frame.gradMode);
-    cursor.append({ kind: 'break', segment, reason, next });
+    const { gradMode } = frame;
+    const next = host.entryAfter(reason, gradMode);
+    cursor.append({ kind: 'break', segment, reason, gradMode, next });
     cursor.beginSegment(next);
   },
 

@@ -1,7 +1,7 @@
 /**
  * @file `EventKind`: what the tracer does with one kind of event.
  *
- * A program under the tracer raises events: operators, `backward()`, trusted regions, switches of grad mode, graph
+ * A program under the tracer raises events: operators, `backward()`, trusted regions, graph
  * breaks, its end. Each kind is one file here, which says how an event is matched against recorded steps, recorded
  * as a new one, run where tracing has stopped, and put into words. A matched step that must be recorded once more
  * (a replay that diverges, new sizes) is rebuilt by the `rebuild…` function beside it.

@@ -11,6 +11,7 @@ import { type OpOverload, type Tensor, callOp, isTensor } from '@tessera/tensor'
 import {
   autogradGradTwice,
   dispatchBelowPreDispatch,
+  gradMode,
   modes,
   outsideGraphOp,
   withPreDispatchMode,
@@ -56,6 +57,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
         step.kind === 'op' &&
         step.op === op &&
         step.gives === null &&
+        step.gradMode === cursor.frame.gradMode &&
         matchAll(step.args, args, cursor.frame)
       )
         return acceptOperator(cursor, step, args);
@@ -84,6 +86,10 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
     if (expected.op !== op)
       return {
         text: `expected ${expected.op.displayName}, got ${op.displayName}${expected.location === null ? '' : ` (recorded at ${expected.location})`}`,
+      };
+    if (expected.gradMode !== gradMode.enabled)
+      return {
+        text: `grad mode was switched ${expected.gradMode ? 'off' : 'on'} where the recorded call did not`,
       };
     if (op.qualifiedName === 'tessera::attach_function')
       return {
@@ -184,6 +190,7 @@ function recordOperator(
   { op, args, gives = null }: OperatorCall,
   computed = false,
 ): { readonly result: unknown; readonly step: OpStep } {
+  recorder.builder.switchGradMode(recorder.frame.gradMode);
   const alignment = recorder.alignment.align(op, args);
   const prepared = prepareArguments(recorder, op, args, null, alignment, computed);
   try {
@@ -198,6 +205,7 @@ function recordOperator(
       ...made,
       isPlain: !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false,
       isStatic: !follows(recorder, prepared, outs),
+      gradMode: recorder.frame.gradMode,
       gives,
       calls: [recorder.shapes.call],
       spare: [],
@@ -215,7 +223,7 @@ function recordOperator(
   }
 }
 
-/** Records a matched operator again, in the slots that it has; returns what it makes at the present sizes. */
+/** Records a matched operator again, in the slots that it has and its grad mode, which the caller restores; returns what it makes at the present sizes. */
 export function rebuildOperator(
   recorder: Recorder,
   step: OpStep,
@@ -223,6 +231,8 @@ export function rebuildOperator(
 ): Pick<OpStep, 'outs' | 'gaining'> {
   const { frame } = recorder;
   observeStep(step, recorder.shapes.call, frame);
+  gradMode.enabled = step.gradMode;
+  recorder.builder.switchGradMode(step.gradMode);
   const args = step.args.map((pattern) => instantiate(pattern, frame));
   const prepared = prepareArguments(recorder, step.op, args, step, null, false);
   const made = addOperator(recorder, step.op, prepared, step, step.gives, inner);

@@ -46,6 +46,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
     for (let i = 0; i < steps.length; i++) {
       const step = steps[i]!;
       if (step.kind !== 'region' || !isFor(step, call)) continue;
+      if (step.gradMode !== cursor.frame.gradMode) continue;
       if (step.jump === null) {
         if (matchAll(step.inputs, treeLeaves(call.inputs), cursor.frame))
           return enter(cursor, step, call);
@@ -198,7 +199,7 @@ function recordRegion(
   options.sources.addObject(owner);
   const { leaves, spec } = treeFlatten(inputs);
   const region = new RegionRecord();
-  const older = recorder.alignment.pass('region', (step) => isFor(step, { owner, name }));
+  const older = recorder.alignment.enter((step) => isFor(step, { owner, name }));
   const firstNew = numbering.slots;
   const patterns: Pattern[] = [];
   const values = leaves.map((leaf, i) => {
@@ -224,6 +225,7 @@ function recordRegion(
     kind: 'region',
     ownerClass: owner.constructor,
     name,
+    gradMode: frame.gradMode,
     inputs: patterns,
     jump: null,
     calls: [recorder.shapes.call],

@@ -25,8 +25,7 @@ import {
   show,
   wasWrittenSince,
 } from '@tessera/tensor/internal';
-import { gradModeNode } from '../events/grad-mode.js';
-import { asRecorded } from '../trace/as-recorded.js';
+import { asRecorded, gradModeNode } from '../trace/as-recorded.js';
 import type { Segment } from '../trace/segment.js';
 import type { Frame } from './frame.js';
 

@@ -62,19 +62,14 @@ export interface OpStep {
   readonly gaining: readonly number[];
   /** User's source line. */
   readonly location: string | null;
+  /** Grad mode in which it ran. */
+  readonly gradMode: boolean;
   /** Its results are the gradients that a `backward()` gives: to `all` leaves that it reaches, or to those that were named. */
   readonly gives: 'all' | 'named' | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
   /** Why the graph ends behind it: somebody watches gradients of what it makes, or tensors from outside take some from here on. */
   ends: BreakReason | null;
-  readonly next: TrieNode;
-}
-
-/** Grad mode was switched. */
-export interface GradModeStep {
-  readonly kind: 'grad-mode';
-  readonly enabled: boolean;
   readonly next: TrieNode;
 }
 
@@ -101,6 +96,8 @@ export interface RegionStep {
   /** Class of the owner: any instance will do whose guards hold. */
   readonly ownerClass: unknown;
   readonly name: string;
+  /** Grad mode in which it was entered. */
+  readonly gradMode: boolean;
   /** Leaves of the inputs, in flattening order. */
   readonly inputs: readonly Pattern[];
   jump: RegionJump | null;
@@ -115,6 +112,8 @@ export interface BreakStep {
   readonly kind: 'break';
   readonly segment: Segment;
   readonly reason: BreakReason;
+  /** Grad mode in which the program goes on. */
+  readonly gradMode: boolean;
   readonly next: EntryPoint;
 }
 
@@ -125,7 +124,7 @@ export interface ReturnStep {
 }
 
 /** See the file header. */
-export type Step = OpStep | GradModeStep | RegionStep | BreakStep | ReturnStep;
+export type Step = OpStep | RegionStep | BreakStep | ReturnStep;
 
 /** A step that makes tensors. */
 export type MakingStep = OpStep | RegionStep;
