@@ -305,8 +305,8 @@ export class CompiledFunction {
     // What is remembered of a call of a pure function is good for its sizes alone.
     guards.seal(this.options.pure === true ? [] : guarded);
     const captureMs = returned - start;
-    const segments = new Set<Segment>();
-    for (const { segment } of [...earlier, frame]) if (segment !== null) segments.add(segment);
+    const segments = new Set(earlier.past);
+    for (const { segment } of [...earlier.kept, frame]) if (segment !== null) segments.add(segment);
     for (const entry of recordedAt) entry.recordedCalls++;
     this.captures.push({ segments: [...segments], guards, breaks, reason, captureMs });
     if (this.options.recordOnly === true) return;

@@ -33,6 +33,7 @@ import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
 import { watch } from '../events/watch.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
+import { EarlierFrames } from '../frame/earlier-frames.js';
 import { Frame } from '../frame/frame.js';
 import type { Root } from '../guards/entry-guards.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
@@ -71,7 +72,7 @@ export class Cursor implements PreDispatchMode {
   /** The values of the current segment. */
   frame: Frame;
   /** Those of the segments before it. */
-  readonly earlier: Frame[] = [];
+  readonly earlier: EarlierFrames = new EarlierFrames();
   /** See `Frame`; of the current one. A field, as calls of an unoptimised getter count. */
   path: Frame['path'];
   /** Where the call is. */

@@ -4,10 +4,10 @@
 import { Node, getItem, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
-import { gradientOf } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { SizedCode } from '../dynamic/shape-binding.js';
+import { takenBy } from '../frame/earlier-frames.js';
 import type { Frame } from '../frame/frame.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import type { Segment } from '../trace/segment.js';
@@ -94,20 +94,27 @@ export function dropGradients({ externals, frame }: Recorder): void {
 
 /** Gives the segments of a call, of which some have none yet, their outputs. */
 export function seal(cursor: Cursor, result: unknown): void {
-  const frames = [...cursor.earlier];
+  const frames = [...cursor.earlier.kept];
   if (cursor.frame.segment !== null) frames.push(cursor.frame);
   const needed = neededTensors(cursor, frames, result);
+  for (const tensor of needed) cursor.earlier.need(tensor);
+  const segments = new Set(cursor.earlier.past);
+  for (const { reads, watched, slots, segment } of frames) {
+    segments.add(segment!);
+    const wanted = [...segment!.produced.keys()].filter((slot) => needed.has(slots[slot]!));
+    segment!.addOutputs([...wanted, ...reads, ...segment!.basesOf(watched)]);
+  }
+  for (const segment of segments) {
+    if (segment.sealed) continue;
+    const wanted = new Set(segment.outputs);
+    segment.addOutputs(
+      [...segment.visible].filter((slot) => !wanted.has(slot) && mayBeKept(segment, slot, wanted)),
+    );
+    segment.sealed = true;
+  }
   for (const frame of frames) {
-    const { reads, watched, slots, shapes, segment } = frame;
-    const { produced, visible, sealed, sharing } = segment!;
-    const wanted = new Set(reads);
-    for (const slot of produced.keys()) if (needed.has(slots[slot]!)) wanted.add(slot);
-    const kept: number[] = [];
-    if (!sealed)
-      for (const slot of visible)
-        if (!wanted.has(slot) && mayBeKept(segment!, slot, wanted)) kept.push(slot);
-    segment!.addOutputs([...wanted, ...kept, ...segment!.basesOf(watched)]);
-    segment!.sealed = true;
+    const { shapes, segment } = frame;
+    const { sharing } = segment!;
     // It serves the sizes of its recording itself, unless other calls may share memory at other offsets.
     if (cursor.recorded.includes(frame) && shapes.parent !== null && sharing === null)
       (shapes.codes ??= new Map<Segment, SizedCode>()).set(segment!, {
@@ -131,16 +138,7 @@ function neededTensors(
   const roots = recorder?.options.sources.roots ?? host.roots();
   for (const root of roots) reachable(root.value);
   for (const owner of owners) reachable(owner);
-  for (const { slots, segment, earlierReads } of frames) {
-    for (const tensor of earlierReads) needed.add(tensor);
-    for (const { slot } of segment!.inputs) {
-      const tensor = slots[slot];
-      if (tensor === undefined) continue;
-      needed.add(tensor);
-      const grad = gradientOf(tensor);
-      if (grad !== null) needed.add(grad);
-    }
-  }
+  for (const frame of frames) takenBy(frame).forEach(note);
   return needed;
 }
 

@@ -10,28 +10,39 @@ import { TesseraError } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
+import type { PastFrame } from '../frame/earlier-frames.js';
 import type { Frame } from '../frame/frame.js';
 import { slotsOf } from '../trace/pattern.js';
 import type { OpStep, RegionStep, Step } from '../trace/step.js';
 
 /** Notes that gradients of these are watched. @throws trace-late-watch */
 export function watch(cursor: Cursor, tensors: readonly Tensor[]): void {
-  const frames = [...cursor.earlier, cursor.frame].reverse();
+  const { earlier } = cursor;
   for (const tensor of tensors) {
-    for (const frame of frames) {
+    const isFound = [cursor.frame, ...earlier.kept.toReversed()].some((frame) => {
       const slot = frame.find(tensor);
-      if (slot < 0) continue;
+      if (slot < 0) return false;
       frame.watched.add(slot);
-      const made = makerOf(frame, slot);
-      if (made === 'before') continue;
-      if (made !== null) markWatched(cursor, frame, made);
-      break;
-    }
+      return watchIn(cursor, frame, slot);
+    });
+    const past = isFound ? null : earlier.find(tensor);
+    if (past === null) continue;
+    const { frame, slot } = past;
+    frame.segment.addOutputs(frame.segment.basesOf([slot]));
+    watchIn(cursor, frame, slot);
   }
 }
 
+/** Marks the step of a frame that made what is in a slot; false if that was there before the segment. */
+function watchIn(cursor: Cursor, frame: Frame | PastFrame, slot: number): boolean {
+  const made = makerOf(frame, slot);
+  if (made === 'before') return false;
+  if (made !== null) markWatched(cursor, frame, made);
+  return true;
+}
+
 /** A segment ends behind a step from the next call on. @throws trace-late-watch */
-function markWatched(cursor: Cursor, frame: Frame, step: OpStep | RegionStep): void {
+function markWatched(cursor: Cursor, frame: Frame | PastFrame, step: OpStep | RegionStep): void {
   step.ends = WATCHED;
   if (frame.isCompiled) throw lateWatch(step);
   if (cursor.matching && frame === cursor.frame)
@@ -40,7 +51,7 @@ function markWatched(cursor: Cursor, frame: Frame, step: OpStep | RegionStep): v
 }
 
 /** The step that made a value, or changed it last, if a later one reads it; `before` if no step of the segment did. */
-function makerOf({ path }: Frame, slot: number): OpStep | RegionStep | 'before' | null {
+function makerOf({ path }: PastFrame | Frame, slot: number): OpStep | RegionStep | 'before' | null {
   let isRead = false;
   for (const entry of path.toReversed()) {
     const steps: readonly Step[] = Array.isArray(entry) ? entry : [entry];

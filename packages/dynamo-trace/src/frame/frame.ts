@@ -76,7 +76,7 @@ export class Frame implements PendingValue {
    */
   constructor(
     public shapes: ShapeBinding,
-    readonly counts: Map<Tensor, readonly number[]> = new Map(),
+    readonly counts: WeakMap<Tensor, readonly number[]> = new WeakMap(),
   ) {}
 
   /** The frame of what follows in the call; `shapes` as for the first one. */

@@ -66,7 +66,10 @@ function callOfTensors(values: readonly unknown[]): Cursor | undefined {
   const tensors = values.flat(Infinity).filter(isTensor);
   return [...calls].find(({ frame, earlier }) =>
     tensors.some(
-      (tensor) => frame.slotOf(tensor) >= 0 || earlier.some((before) => before.find(tensor) >= 0),
+      (tensor) =>
+        frame.slotOf(tensor) >= 0 ||
+        earlier.kept.some((before) => before.find(tensor) >= 0) ||
+        earlier.find(tensor) !== null,
     ),
   );
 }
