@@ -27,6 +27,8 @@ export class EarlierFrames {
   readonly kept: Frame[] = [];
   /** Segments of the others. */
   readonly past: Set<Segment> = new Set();
+  /** Whether it is not yet known of one of them what it must return. */
+  private mustTell = false;
   private readonly tensors = new WeakMap<Tensor, Whereabouts>();
 
   /** A segment has run, and another begins. */
@@ -39,7 +41,9 @@ export class EarlierFrames {
     const { slots, path, isCompiled } = frame;
     const segment = frame.segment!;
     this.past.add(segment);
-    takenBy(frame).forEach((tensor) => this.need(tensor));
+    // Of sealed ones it is known, and what is left out is computed.
+    this.mustTell ||= !segment.sealed;
+    if (this.mustTell) takenBy(frame).forEach((tensor) => this.need(tensor));
     segment.addOutputs([...frame.reads, ...segment.basesOf(frame.watched)]);
     const changed = new Set(segment.mutated.map((i) => segment.inputs[i]!.slot));
     const past = { path, isCompiled, segment };
