@@ -27,15 +27,14 @@ const CASES: readonly [name: string, fn: Fn, x: readonly number[]][] = [
   ['beyond the limit', (x) => special.hermitePolynomialH(x, 600), [0.5, 1]],
 ];
 
-/** A result and its derivative by a leaf. */
-function results(fn: Fn, leaf: Tensor): Tensor[] {
+function results(fn: Fn, x: Tensor): Tensor[] {
+  const leaf = x.detach().requiresGrad_();
   const y = fn(leaf);
   return [y.detach(), grad(y.sum(), leaf)[0]!];
 }
 
 async function expectSame(fn: Fn, at: readonly number[], got: readonly Tensor[]): Promise<void> {
-  const leaf = tensor(at, { dtype: 'float64' }).requiresGrad_();
-  const wanted = results(fn, leaf).map((y) => y.toArray() as number[]);
+  const wanted = results(fn, tensor(at, { dtype: 'float64' })).map((y) => y.toArray() as number[]);
   for (const [i, each] of got.entries())
     ((await each.toArray()) as number[]).forEach((value, j) => {
       const right = wanted[i]![j]!;
@@ -44,19 +43,17 @@ async function expectSame(fn: Fn, at: readonly number[], got: readonly Tensor[])
     });
 }
 
-const NOTHING = zeros([0]).requiresGrad_();
-
 describe('compiled', () => {
   it.each(CASES)('%s on the CPU', async (_name, fn, at) => {
     const compiled = compile((x: Tensor) => results(fn, x), { fullgraph: true });
-    await expectSame(fn, at, compiled(tensor(at).requiresGrad_()));
+    await expectSame(fn, at, compiled(tensor(at)));
   });
 
   it.each([
     [
       'cat with nothing',
       (x: Tensor) =>
-        cat([NOTHING, x.reshape([2, 2])])
+        cat([zeros([0]).requiresGrad_(), x.reshape([2, 2])])
           .square()
           .sum(),
     ],
@@ -66,9 +63,8 @@ describe('compiled', () => {
     ],
   ] as const)('%s', async (_name, fn) => {
     const compiled = compile((x: Tensor) => results(fn, x), { fullgraph: true });
-    const at = tensor([1, 2, 3, 4]).requiresGrad_();
-    const [y, dx] = compiled(at);
-    const [z, dz] = results(fn, at);
+    const [y, dx] = compiled(tensor([1, 2, 3, 4]));
+    const [z, dz] = results(fn, tensor([1, 2, 3, 4]));
     expect([y!.item(), dx!.toArray()]).toEqual([z!.item(), dz!.toArray()]);
   });
 
@@ -85,7 +81,7 @@ describe.runIf(wantsGpu)('on WebGPU', () => {
   });
 
   it.each(CASES)('%s', async (_name, fn, at) => {
-    const x = tensor(at).to('wgpu').requiresGrad_();
+    const x = tensor(at).to('wgpu');
     await expectSame(
       fn,
       at,

@@ -112,6 +112,7 @@ export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols
 
 // Autograd
 export { autogradGrad, autogradGradOuter, autogradGradTwice } from './autograd/autograd-grad-op.js';
+export { programLeaf } from './autograd/leaf-op.js';
 export { gradMode } from './autograd/grad-mode.js';
 export { runBackward } from './autograd/engine.js';
 export { type Edge, type GradMeta, metaOf, peekSequenceNr } from './autograd/grad-node.js';

@@ -181,7 +181,7 @@ export class Tensor extends TensorBase {
         'Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.',
       );
     if (value !== this.requiresGradFlag) {
-      activeMode([this])?.onSetRequiresGrad?.(this);
+      if (activeMode([this])?.onSetRequiresGrad?.(this, value) === true) return this;
       // What suspended calls have recorded on it was to see it as it is.
       modes.suspended?.onAccess(this.storage, true);
     }
@@ -194,7 +194,9 @@ export class Tensor extends TensorBase {
 
   /** Whether the tensor was not made by a recorded op. */
   get isLeaf(): boolean {
-    return gradFnOf(this) === null && activeMode([this])?.givesGradients?.(this) !== true;
+    const mode = activeMode([this]);
+    if (this.isLazy && mode?.isLeafMadeInside?.(this) === true) return true;
+    return gradFnOf(this) === null && mode?.givesGradients?.(this) !== true;
   }
 
   /** The backward node that made this tensor, or null for leaves. */

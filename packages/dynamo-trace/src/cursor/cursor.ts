@@ -16,6 +16,7 @@ import {
   type RegionInputs,
   gradMode,
   modes,
+  programLeaf,
 } from '@tessera/tensor/internal';
 import {
   type BreakReason,
@@ -28,6 +29,7 @@ import {
 import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
 import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
+import { becomeLeaf, startsLeaf } from '../events/leaf.js';
 import { OPERATOR, acceptOperator, breakBefore, runUnrecorded } from '../events/operator.js';
 import { REGION } from '../events/region.js';
 import { RETURN } from '../events/return.js';
@@ -260,11 +262,19 @@ export class Cursor implements PreDispatchMode {
     if (this.recorder?.region != null) this.recorder.region.broken = true;
   }
 
-  onSetRequiresGrad(tensor: Tensor): void {
+  onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
+    if (value && startsLeaf(this, tensor)) {
+      const made = this.event(OPERATOR, { op: programLeaf, args: [tensor] }) as Tensor;
+      if (made.isLazy) {
+        becomeLeaf(this, tensor, made);
+        return true;
+      }
+    }
     this.frame.noteReads([tensor]);
     // Nothing that is recorded knows the tensor: what comes guards what it reads.
     if (this.atSegmentStart || this.isApart(tensor)) this.onSetGrad();
     else this.breakGraph(REQUIRES_GRAD_SET);
+    return false;
   }
 
   /** Whether no recorded operator reads or writes the memory of a tensor. */
@@ -275,6 +285,10 @@ export class Cursor implements PreDispatchMode {
 
   onSetHook(tensor: Tensor): void {
     if (this.dueBefore(tensor.storage, true) !== null) this.flush(HOOK_SET);
+  }
+
+  isLeafMadeInside(tensor: Tensor): boolean {
+    return this.frame.leaves.has(tensor);
   }
 
   onUntraced(why: string): void {

@@ -21,6 +21,7 @@ import { noteSymbolicArgs } from '../dynamic/symbolic-meta.js';
 import type { Prepared } from './arguments.js';
 import type { RecorderOptions } from './recorder.js';
 import { type Shared, sharingOf } from '../trace/sharing.js';
+import type { OwnLeaf } from '../trace/own-leaf.js';
 import { Segment, type SegmentInputRef } from '../trace/segment.js';
 
 /** Stands for the history that a tensor has when it comes into a segment. */
@@ -51,6 +52,8 @@ export class SegmentBuilder {
   private readonly produced = new Map<number, Node>();
   /** The nodes that write to some memory, in order. */
   private readonly writers = new Map<Storage, Node[]>();
+  /** Leaves that the program made with `requiresGrad_()`. */
+  readonly leaves: OwnLeaf[] = [];
   /** Whether random numbers are drawn. */
   hasRandom = false;
   private lastPlaceholder: Node | null = null;
@@ -240,6 +243,7 @@ export class SegmentBuilder {
       this.sharing(),
       new Set(visible),
       this.writers,
+      this.leaves,
     );
   }
 
@@ -257,6 +261,12 @@ export class SegmentBuilder {
     return sharingOf(fakes).map((shared, i) =>
       counts[i] === true ? shared : { ...shared, madeAs: undefined },
     );
+  }
+
+  /** Whether another value is a view of this one. */
+  isViewed(slot: number): boolean {
+    const fake = this.fake(slot);
+    return [...this.slots.keys()].some(({ base }) => base === fake);
   }
 
   /** Slots of inputs that share memory with a slot. */

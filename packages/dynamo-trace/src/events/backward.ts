@@ -146,7 +146,8 @@ function isRecordable(recorder: Recorder, call: BackwardCall): boolean {
   // What has history is added to out of place, by the engine.
   if (createGraph && (!frame.gradMode || givesTwice(recorder, call))) return false;
   // Only leaves take gradients from a recorded backward.
-  if (inputs?.some((x) => x.isLazy || gradFnOf(x) !== null)) return false;
+  const own = recorder.builder.leaves.map(({ slot }) => frame.slots[slot]!);
+  if (inputs?.some((x) => (x.isLazy ? !own.includes(x) : gradFnOf(x) !== null))) return false;
   return tensors.every(
     (tensor) => frame.slotOf(tensor) >= 0 && tensor.isLazy && tensor.requiresGradFlag,
   );
@@ -194,7 +195,8 @@ function argumentsFor(step: OpStep, call: BackwardCall, frame: Frame): Arguments
 }
 
 function isPlainLeaf(leaf: Tensor | undefined): boolean {
-  return leaf !== undefined && !hasGradientHooks(leaf) && !leaf.isLazy && gradFnOf(leaf) === null;
+  if (leaf === undefined || hasGradientHooks(leaf)) return false;
+  return leaf.isLazy || gradFnOf(leaf) === null;
 }
 
 function add(cursor: Cursor, before: Tensor, grad: Tensor): void {

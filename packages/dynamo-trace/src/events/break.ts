@@ -84,7 +84,7 @@ export function fitsCall({ frame }: Cursor, segment: Segment): boolean {
   if (!segment.fits(frame)) return false;
   if (frame.reads.size > 0) segment.addOutputs(frame.reads);
   if (frame.watched.size > 0) segment.addOutputs(segment.basesOf(frame.watched));
-  return true;
+  return !segment.isSplit;
 }
 
 /**

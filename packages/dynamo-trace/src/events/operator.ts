@@ -14,6 +14,7 @@ import {
   gradMode,
   modes,
   outsideGraphOp,
+  programLeaf,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
 import { BACKWARD_OUTSIDE, type BreakReason, GRADIENTS_GIVEN } from '../breaks/graph-breaks.js';
@@ -212,6 +213,7 @@ function recordOperator(
       next: { steps: [] },
     };
     recorder.alignment.advance();
+    if (op === programLeaf) recorder.builder.leaves.at(-1)!.step = step;
     return { result, step };
   } catch (error) {
     const lifted = prepared.flatMap(({ pattern }) => (pattern.code === 4 ? [pattern.index] : []));
@@ -315,6 +317,8 @@ function addOperator(
     spec === null ? null : recorder.bindOut(spec, nodes[i] ?? null, inner),
   );
   for (const slot of writtenArguments) builder.noteMutated(slot);
+  if (op === programLeaf)
+    builder.leaves.push({ slot: outs[0]!.slot, fake: fakes[0]!, step: known });
   return {
     result: isList ? tensors : tensors[0],
     outs,

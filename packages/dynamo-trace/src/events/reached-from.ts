@@ -12,16 +12,16 @@ import { ComputedBefore } from '../cursor/segment-builder.js';
 
 /** See the file header. */
 export interface Reached {
-  /** Inputs of the segment at which gradients arrive. */
+  /** Inputs of the segment, and leaves of `requiresGrad_()`, at which gradients arrive. */
   readonly leaves: Tensor[];
-  /** Leaves made in it at which they do. */
+  /** Other leaves at which they do. */
   readonly ownLeaves: Tensor[];
   readonly historyBefore: boolean;
 }
 
 /** Where gradients of these values arrive. */
 export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor[]): Reached {
-  const inputs = builder.inputSlots;
+  const known = [...builder.inputSlots, ...builder.leaves.map(({ slot }) => slot)];
   const ours = roots.flatMap((root) => {
     const slot = frame.slotOf(root);
     return slot >= 0 && builder.has(slot) ? [builder.fake(slot)] : [];
@@ -34,8 +34,8 @@ export function reachedFrom({ builder, frame }: Recorder, roots: readonly Tensor
   );
   const at = (slot: number): Tensor => frame.slots[slot]!;
   return {
-    leaves: inputs.filter((slot) => reached.has(slot)).map(at),
-    ownLeaves: [...reached].filter((slot) => !inputs.includes(slot)).map(at),
+    leaves: known.filter((slot) => reached.has(slot)).map(at),
+    ownLeaves: [...reached].filter((slot) => !known.includes(slot)).map(at),
     historyBefore: nodes.some((node) => node instanceof ComputedBefore),
   };
 }

@@ -36,7 +36,7 @@ export const RETURN: EventKind<unknown, boolean> = {
     cursor.append({ kind: 'return', segment: last });
     if (recorder.options.recordOnly === true) return false;
     // Where the next call records another path, this one is not worth compiling.
-    if (cursor.isOutdated) frame.runByOperator(last);
+    if (cursor.isOutdated || last.isSplit) frame.runByOperator(last);
     else frame.runSegment(last);
     if (cursor.recorded.length > 1) compileRecorded(cursor);
     return false;

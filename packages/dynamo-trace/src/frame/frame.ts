@@ -70,18 +70,20 @@ export class Frame implements PendingValue {
   /** Gradients that leaves have dropped although recorded operators may still read them. */
   private readonly dropped: Tensor[] = [];
 
+  /** @param shapes the root of the function's tree of shape bindings */
   /**
-   * @param shapes the root of the function's tree of shape bindings
+   * @param leaves lazy tensors of the call that are leaves made by the program
    * @param counts dims that depend on values, of what was made in the call: symbols when they are first captured
    */
   constructor(
     public shapes: ShapeBinding,
+    readonly leaves: WeakSet<Tensor> = new WeakSet(),
     readonly counts: WeakMap<Tensor, readonly number[]> = new WeakMap(),
   ) {}
 
   /** The frame of what follows in the call; `shapes` as for the first one. */
   next(shapes: ShapeBinding): Frame {
-    const next = new Frame(shapes, this.counts);
+    const next = new Frame(shapes, this.leaves, this.counts);
     next.gradMode = this.gradMode;
     next.flush = this.flush;
     next.busy = this.busy;
@@ -174,7 +176,11 @@ export class Frame implements PendingValue {
 
   /** Recorded operators let gradients flow into values of the segment that exist. */
   noteGradients(slots: readonly number[]): void {
-    for (const slot of slots) this.slots[slot]!.requiresGradFlag = true;
+    for (const slot of slots) {
+      const tensor = this.slots[slot]!;
+      tensor.requiresGradFlag = true;
+      this.leaves.delete(tensor);
+    }
   }
 
   // ---- running

@@ -65,6 +65,8 @@ export class LeftOut {
     this.segment.addOutputs([slot]);
     const node = this.segment.produced.get(slot)!;
     try {
+      if (this.segment.leadsToLeaf(node))
+        throw new Lost('gradients may arrive at a leaf made beside it');
       if (!this.hasGraph) throw new Lost('its sizes have no graph of their own');
       this.evaluate(this.needed(node), node);
     } catch (error) {

@@ -52,9 +52,9 @@ export class PureCursor extends Cursor {
   }
 
   /** A skipped call would not do it, between graphs neither. */
-  override onSetRequiresGrad(tensor: Tensor): void {
-    this.breakGraph(REQUIRES_GRAD_SET);
-    super.onSetRequiresGrad(tensor);
+  override onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
+    if (!tensor.isLazy) this.breakGraph(REQUIRES_GRAD_SET);
+    return super.onSetRequiresGrad(tensor, value);
   }
 
   /** @throws pure-side-effect: no guard knows values, so a skipped call would go by those of this one */

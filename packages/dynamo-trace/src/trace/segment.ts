@@ -39,6 +39,7 @@ import {
   stepsOf,
 } from '../backend.js';
 import { type InputMeta, isStill } from './input-meta.js';
+import { type OwnLeaf, endAtLeaf, leadsTo } from './own-leaf.js';
 import type { Frame } from '../frame/frame.js';
 import { asRecorded } from './as-recorded.js';
 import { SegmentCases } from './segment-cases.js';
@@ -88,6 +89,8 @@ export class Segment {
   onShared: (() => void) | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
   sealed = false;
+  /** Gradients may arrive at a leaf made here: it runs operator by operator, and the next call ends it before the leaf. */
+  isSplit = false;
   /** Versions for other sizes, oldest first; not all may still be held. */
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
   /** Milliseconds spent in the backend so far. */
@@ -116,6 +119,8 @@ export class Segment {
     readonly visible: ReadonlySet<number>,
     /** The nodes that write to some memory, in order. */
     readonly writers: ReadonlyMap<Storage, readonly Node[]>,
+    /** Leaves that the program made with `requiresGrad_()`. */
+    readonly leaves: readonly OwnLeaf[],
   ) {}
 
   /** Whether the program was given values that are not returned. */
@@ -185,9 +190,18 @@ export class Segment {
       const node = this.produced.get(slot);
       if (node === undefined || this.wanted.has(slot)) continue;
       this.wanted.add(slot);
+      if (this.leaves.length > 0 && this.leadsToLeaf(node))
+        (this.template ?? this).isSplit = this.isSplit = true;
       const base = this.bases.get(slot);
       if (base != null && this.writers.has(tensorVal(node)!.storage)) asked.add(base);
     }
+  }
+
+  /** Whether gradients of a value may arrive at a leaf made here, which must then be an input of what follows it. */
+  leadsToLeaf(node: Node): boolean {
+    const reached = this.leaves.filter((leaf) => leadsTo(tensorVal(node)!, leaf.fake));
+    reached.forEach(endAtLeaf);
+    return reached.length > 0;
   }
 
   /** The slot of an input or of a value that the segment computes; null for other nodes. */
@@ -307,7 +321,7 @@ export class Segment {
    * others since they were recorded: it waits for inputs of its own.
    */
   *preparing(frame: Frame): Steps<void> {
-    if (this.isIdle || this.compiled !== null) return;
+    if (this.isIdle || this.isSplit || this.compiled !== null) return;
     for (const { slot, meta } of this.inputs)
       if (slot >= 0 && !isStill(frame.slots[slot]!, meta!)) return;
     const { outputs } = this;

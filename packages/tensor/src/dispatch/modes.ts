@@ -54,14 +54,19 @@ export interface PreDispatchMode {
    * the operators that it has recorded have read it; without this, the memory is left to the collector.
    */
   onDrop?(gradient: Tensor): void;
-  /** `requiresGrad` of a tensor is about to change: what was computed before has the history it had. */
-  onSetRequiresGrad?(tensor: Tensor): void;
+  /**
+   * `requiresGrad` of a tensor is about to change: what was computed before has the history it had. Whether the mode
+   * has changed it.
+   */
+  onSetRequiresGrad?(tensor: Tensor, value: boolean): boolean;
   /** Code that no graph may hold is about to run, without the mode; `why` says in words what it is. */
   onUntraced?(why: string): void;
   /** A hook, or `retainGrad()`, is about to be set on a tensor that exists: it belongs to the history by now. */
   onSetHook?(tensor: Tensor): void;
   /** Whether a write that is recorded, and has not run yet, lets gradients flow into a tensor. */
   givesGradients?(tensor: Tensor): boolean;
+  /** Whether a lazy tensor was made a leaf by `requiresGrad_()`. */
+  isLeafMadeInside?(tensor: Tensor): boolean;
   /**
    * The engine is about to be asked for the gradients of these tensors: by a hook, `retainGrad()`, `grad()` or
    * `backward({ inputs })`. What is differentiated may be among them.

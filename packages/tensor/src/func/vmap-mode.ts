@@ -173,13 +173,13 @@ export class VmapMode implements PreDispatchMode {
     this.outer?.onDrop?.(gradient);
   }
 
-  onSetRequiresGrad(tensor: Tensor): void {
+  onSetRequiresGrad(tensor: Tensor, value: boolean): boolean {
     if (batchedAt(tensor, this) !== null)
       throw unsupported(
         'requiresGrad of a tensor is set inside vmap.',
         'Use grad(fn), or set it outside of vmap.',
       );
-    this.outer?.onSetRequiresGrad?.(tensor);
+    return this.outer?.onSetRequiresGrad?.(tensor, value) ?? false;
   }
 
   onSetHook(tensor: Tensor): void {

@@ -778,6 +778,7 @@ export interface OperatorSchemas {
   'tessera::host_call': "tessera::host_call(Tensor[] inputs, str handle) -> Tensor[]";
   'tessera::istft': "tessera::istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool pairs=False) -> Tensor";
   'tessera::leaf': "tessera::leaf(Tensor(a) self) -> Tensor(a)";
+  'tessera::leaf.of_program': "tessera::leaf.of_program(Tensor(a) self) -> Tensor(a)";
   'tessera::linalg_cofactor': "tessera::linalg_cofactor(Tensor A) -> Tensor";
   'tessera::logcumsumexp_weighted': "tessera::logcumsumexp_weighted(Tensor weight, Tensor self, Tensor out, int dim, bool from_end) -> Tensor";
   'tessera::pivots_to_permutation': "tessera::pivots_to_permutation(Tensor pivots, int rows, bool inverse) -> Tensor";
