@@ -134,13 +134,13 @@ export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown
 /**
  * Moves behind a matched operator and makes its results.
  *
- * @param run what happens instead where the sizes are not worth code, so that the rest of the call runs eagerly
+ * @param run what happens instead of the operator where the sizes are not worth code, so that the rest of the call runs eagerly
  */
 export function acceptOperator(
   cursor: Cursor,
   step: OpStep,
   args: readonly unknown[],
-  run: () => unknown = () => OPERATOR.run({ op: step.op, args }),
+  run: ((call: OperatorCall) => unknown) | null = null,
 ): unknown {
   const { frame, specializer } = cursor;
   if (modes.suspended !== null) frame.announce(step);
@@ -160,7 +160,7 @@ export function acceptOperator(
   // Sizes are symbols that reach it: the results are those of the present sizes.
   if (specializer.declines(step, args)) {
     cursor.pass();
-    return run();
+    return (run ?? OPERATOR.run)({ op: step.op, args });
   }
   const outs = specializer.produce(step, args);
   cursor.advance(step, step.next);
