@@ -23,10 +23,9 @@ import { type GraphModule, copyModule } from '@tessera/graph';
 import {
   type CompilePart,
   type CompiledGraph,
+  type DevicesSample,
   ProgramCode,
-  type SampleStep,
   SizeFamilies,
-  StepSamples,
   devicesOf,
   executableSteps,
 } from '@tessera/inductor-core';
@@ -66,7 +65,7 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
     return runEagerly(module);
   yield;
   if (devices.size > 1) for (const device of devices) kernelBackend(device);
-  return yield* graphSteps(module, partSteps, betweenPlans, sampleStep);
+  return yield* graphSteps(module, partSteps, betweenPlans, devicesSample());
 });
 
 /** A compiler that makes pauses when it is asked to. */
@@ -97,11 +96,11 @@ const partSteps: CompilePart<Steps<CompiledGraph>> = function* (module, device, 
   return compiled;
 };
 
-/** Notes a step of a graph that is split. */
-const sampleStep: SampleStep = (module, name) => {
+/** What a graph is a sample of. */
+function devicesSample(): DevicesSample | null {
   const sizes = request === null ? null : knownSizes(request);
-  return sizes === null ? null : knownOf(request!).steps.add(module, name, sizes);
-};
+  return sizes === null ? null : { of: request!.family, sizes };
+}
 
 /** Sizes that graphs are samples of; null where passes of the user's may do something else at other sizes. */
 function knownSizes({ symbols }: CompileRequest): readonly number[] | null {
@@ -131,10 +130,9 @@ function during<R>(of: CompileRequest | null, fn: () => R): R {
   }
 }
 
-/** What is known of a captured graph at all its sizes: the code of its parts, and samples of what it and its steps are. */
+/** What is known of a captured graph at all its sizes: the code of its parts, and samples of what it is. */
 interface Known {
   readonly code: SizeFamilies;
-  readonly steps: StepSamples;
   readonly samples: ProgramSamples;
 }
 
@@ -146,11 +144,7 @@ function knownOf({ family, program }: CompileRequest): Known {
   if (found === undefined) {
     const code = programs.get(program) ?? new ProgramCode();
     programs.set(program, code);
-    found = {
-      code: new SizeFamilies(code),
-      steps: new StepSamples(),
-      samples: new ProgramSamples(),
-    };
+    found = { code: new SizeFamilies(code), samples: new ProgramSamples() };
     families.set(family, found);
   }
   return found;

@@ -18,7 +18,6 @@ export {
 } from './plan/plan-template.js';
 export { packInOrder } from './memory/arena.js';
 export { ProgramCode, SizeFamilies, SizeFamily } from './sizes/size-family.js';
-export { StepSamples } from './sizes/step-samples.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
 export { useHistograms } from './lower/use-histograms.js';
 export { useRareDraws } from './lower/use-rare-draws.js';
@@ -305,7 +304,7 @@ export {
   wholeSteps,
   type CompiledParts,
   type CompilePart,
-  type SampleStep,
+  type DevicesSample,
 } from './devices/compile-devices.js';
 export { type BetweenPlans, isBetweenPlans } from './devices/host-node.js';
 export { devicesOf } from './devices/node-device.js';

@@ -541,15 +541,19 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
   });
 
   // 17 million elements, which SwiftShader takes 15 seconds for.
-  it.runIf(fullTests)('more elements than workgroups can be counted in one dimension', async () => {
-    const size = 65535 * 256 + 1000;
-    const x = zeros([size], { dtype: 'bool', device: 'wgpu' });
-    for (const at of [7, 65536 * 200, size - 1]) x.select(0, at).fill_(1);
-    expect(await said(await nonzeroAsync(x))).toEqual([
-      [[3, 1], 'int64', [[7], [65536 * 200], [size - 1]]],
-    ]);
-    x.dispose();
-  }, 120_000);
+  it.runIf(fullTests)(
+    'more elements than workgroups can be counted in one dimension',
+    async () => {
+      const size = 65535 * 256 + 1000;
+      const x = zeros([size], { dtype: 'bool', device: 'wgpu' });
+      for (const at of [7, 65536 * 200, size - 1]) x.select(0, at).fill_(1);
+      expect(await said(await nonzeroAsync(x))).toEqual([
+        [[3, 1], 'int64', [[7], [65536 * 200], [size - 1]]],
+      ]);
+      x.dispose();
+    },
+    120_000,
+  );
 
   it('inputs of tidy scopes that are left before the answer comes', async () => {
     const x = gpu(mixed(50));

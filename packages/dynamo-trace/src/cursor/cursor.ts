@@ -26,7 +26,8 @@ import {
   REQUIRES_GRAD_SET,
   VALUE_READ,
 } from '../breaks/graph-breaks.js';
-import { BACKWARD, endAfterHooks, isGradOp } from '../events/backward.js';
+import { BACKWARD, endAfterHooks } from '../events/backward.js';
+import { isGradOp } from '../events/grad-operator.js';
 import { BREAK } from '../events/break.js';
 import { type Difference, type EventKind, MISS } from '../events/event.js';
 import { becomeLeaf, startsLeaf } from '../events/leaf.js';

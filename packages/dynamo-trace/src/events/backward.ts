@@ -9,7 +9,6 @@ import type { OpOverload, Tensor } from '@tessera/tensor';
 import {
   announceCaptured,
   autogradGrad,
-  autogradGradOuter,
   autogradGradTwice,
   type BackwardCall,
   backwardOutsideGraph,
@@ -43,24 +42,6 @@ const DIFFERENT =
   'backward() was called where the recorded call did not, or gradients were set differently';
 
 const ADD = getOp('aten::add_.Tensor');
-
-/** Whether an op is `grad()` inside a compiled function. */
-export function isGradOp(op: unknown): boolean {
-  return op === autogradGrad || op === autogradGradTwice || op === autogradGradOuter;
-}
-
-/**
- * Whether a recorded `grad()` may miss a way to what is wanted: one that leads through history outside the
- * segment, whose inputs these are, as far as what is differentiated may be made of them.
- */
-export function leavesSegment(inputs: readonly Tensor[], wanted: readonly Tensor[]): boolean {
-  const outside = wanted.filter((tensor) => !tensor.isLazy);
-  if (outside.length === 0) return false;
-  return inputs.some((tensor) => {
-    const isOnlyOne = outside.length === 1 && outside[0] === tensor;
-    return !isOnlyOne && requiresGrad(tensor) && gradFnOf(tensor) !== null;
-  });
-}
 
 /**
  * Lets `pass` record or match a backward pass, and ends the graph behind it if it calls hooks of modules: a trace holds

@@ -36,7 +36,7 @@ import {
 } from '../trace/pattern.js';
 import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
-import { isGradOp, leavesSegment } from './backward.js';
+import { isGradOp, leavesSegment } from './grad-operator.js';
 import { ownGradients } from './own-gradients.js';
 import { type Difference, type EventKind, MISS } from './event.js';
 

@@ -11,6 +11,7 @@ import { type Steps, atOnce } from '@tessera/shared';
 import { type DeviceType, type Tensor, isTensor } from '@tessera/tensor';
 import { checkPromise, emptyFromMeta, sameNumbers } from '@tessera/tensor/internal';
 import type { CompiledGraph } from '../compile-to-executable.js';
+import { StepSamples } from '../sizes/step-samples.js';
 import { type BetweenPlans, isHostNode } from './host-node.js';
 import { devicesOf } from './node-device.js';
 import { type DeviceStep, type SplitGraph, splitGraph } from './split-graph.js';
@@ -22,8 +23,19 @@ export type CompilePart<R = CompiledGraph> = (
   name: string,
 ) => R;
 
-/** Notes a step of a split graph under a name; null where nothing is known of it at other sizes. */
-export type SampleStep = (module: GraphModule, name: string) => SampledGraph | null;
+/** What the graph is a sample of: an object that all graphs of a program have, and its sizes, as `GraphSamples` takes them. */
+export interface DevicesSample {
+  readonly of: object;
+  readonly sizes: readonly number[];
+}
+
+const samples = new WeakMap<object, StepSamples>();
+
+function samplesOf(of: object): StepSamples {
+  let found = samples.get(of);
+  if (found === undefined) samples.set(of, (found = new StepSamples()));
+  return found;
+}
 
 /** A compiled graph: values of the placeholders in, values of the output list out. */
 export interface CompiledParts {
@@ -60,7 +72,7 @@ export function* deviceSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans = () => false,
-  sample: SampleStep = () => null,
+  sample: DevicesSample | null = null,
 ): Steps<CompiledParts> {
   yield;
   const isSplit =
@@ -99,7 +111,7 @@ function* splitSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans,
-  sample: SampleStep,
+  sample: DevicesSample | null,
 ): Steps<CompiledParts> {
   const split = splitGraph(module, betweenPlans);
   const parts: CompiledGraph[] = [];
@@ -107,7 +119,8 @@ function* splitSteps(
   const loaded: LoadedStep[] = [];
   try {
     for (const [i, step] of split.steps.entries()) {
-      const sampled = (): SampledGraph | null => sample(step.module, `step_${i}`);
+      const sampled = (): SampledGraph | null =>
+        sample && samplesOf(sample.of).add(step.module, `step_${i}`, sample.sizes);
       if (step.device === null) {
         loaded.push(hostStep(step, sampled()));
         continue;
