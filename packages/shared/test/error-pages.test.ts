@@ -38,7 +38,7 @@ describe('docs/errors', () => {
       '',
       'Every error that Tessera throws on purpose is a `TesseraError` with one of these codes in `error.code`.',
       'The message names what was wrong and what to do; the page of the code shows an example that fails',
-      'and how to fix it.',
+      'and how to fix it. Programs that tell errors apart import the class, or `isTesseraError`, from `@tessera/shared`.',
       '',
       ...list,
       '',
