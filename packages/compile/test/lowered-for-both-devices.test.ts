@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { functional as F } from '@tessera/nn';
-import { type Tensor, grad, manualSeed, randn, tensor } from '@tessera/tensor';
+import { type Tensor, callOp, getOp, grad, manualSeed, randn, tensor } from '@tessera/tensor';
 import { embeddingRenorm_, upsample } from '@tessera/tensor/internal';
 import { compile, config, initWebGpu } from '../src/index.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
@@ -38,7 +38,13 @@ const DIFFERENTIABLE: [string, number[], Fn][] = [
   ['shrinking, cubic', [1, 2, 9, 13], resized([4, 3], false, 'bicubic')],
   ['enlarging between corners, cubic', [2, 1, 3, 4], resized([7, 5], true, 'bicubic')],
 ];
+const zeroTensor = getOp('aten::_efficientzerotensor');
 const OTHERS: [string, number[], Fn][] = [
+  [
+    'a tensor that is known to be zero',
+    [2, 3],
+    (x) => x.add(callOp(zeroTensor, [[3], null, null, x.device, null]) as Tensor),
+  ],
   ['rows scaled down', [6, 5], renormed([0, 4, 4, 2], 1, 2)],
   [
     'rows scaled down, by matrices of indices',

@@ -23,7 +23,7 @@ const NOT_RECORDED = [
   /^aten::_embedding_bag/,
   /^aten::(grid_sampler|linspace|logspace|tril_indices|triu_indices)/,
   // Compared with the reference kernels in packages/compile/test/lowered-for-both-devices.test.ts.
-  /^aten::(logcumsumexp|embedding_renorm|_upsample_bi(linear|cubic)2d_aa(_backward)?)$/,
+  /^aten::(logcumsumexp|embedding_renorm|_efficientzerotensor|_upsample_bi(linear|cubic)2d_aa(_backward)?)$/,
   /^tessera::logcumsumexp_weighted$/,
   // A kernel of its own; compared in packages/testkit/test/recurrent-layer.test.ts.
   /^tessera::(recurrent_layer|ctc_alphas)(_backward)?$/,
