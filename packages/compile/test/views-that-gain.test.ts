@@ -68,3 +68,18 @@ describe.each(['eager', 'aot_eager', 'inductor'] as const)('views that gain, %s'
     expect(play(compile(rows, { backend }))).toEqual(play(rows));
   });
 });
+
+it('a write that gives gradients is part of one graph, as in PyTorch', () => {
+  const fn = (buffer: Tensor, w: Tensor): Tensor => {
+    buffer.add_(w);
+    return buffer.mul(2);
+  };
+  const run = compile(fn, { fullgraph: true });
+  for (let i = 0; i < 3; i++) {
+    const [buffer, w] = [tensor([0, 0]), tensor([1, 2]).requiresGrad_()];
+    const result = run(buffer, w);
+    expect([buffer.requiresGrad, result.requiresGrad]).toEqual([true, true]);
+    result.sum().backward();
+    expect(w.grad!.toArray()).toEqual([2, 2]);
+  }
+});

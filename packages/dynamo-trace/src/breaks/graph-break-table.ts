@@ -74,7 +74,7 @@ export const GRAPH_BREAKS: Readonly<Record<GraphBreakCode, GraphBreakEntry>> = {
   GB0011: {
     title: 'Whether a tensor takes gradients was changed',
     explanation:
-      '`requiresGrad_()`, or an assignment to `requiresGrad`, changes what `backward()` does with a tensor for everybody who holds it. A value made inside needs no break, unless it, or what leads to it, is a result. So does a write of values with gradients to a tensor from outside that had none: the graph ends behind it.',
+      '`requiresGrad_()`, or an assignment to `requiresGrad`, changes what `backward()` does with a tensor for everybody who holds it. A value made inside needs no break, unless it, or what leads to it, is a result.',
     hint: hints.GB0011,
   },
 };

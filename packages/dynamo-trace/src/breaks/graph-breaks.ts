@@ -40,12 +40,6 @@ export const REQUIRES_GRAD_SET: BreakReason = {
   text: 'requiresGrad_() changed whether a tensor takes gradients',
 };
 
-/** The reason of a write that gives a tensor from before the graph a history. */
-export const GRADIENTS_GIVEN: BreakReason = {
-  code: 'GB0011',
-  text: 'a write let gradients flow into a tensor from outside of the graph',
-};
-
 /** The reason of every read. */
 export const VALUE_READ: BreakReason = { code: 'GB0001', text: 'the value of a tensor was read' };
 

@@ -179,7 +179,7 @@ export function tensorPattern(
   if (isBound) return { code: 0, slot };
   const guard = guardOf(recorder, tensor, older);
   noteGuard(recorder, slot, guard);
-  return { code: 1, slot, guard };
+  return { code: 1, slot, guard, gains: frame.givesGradients(tensor) };
 }
 
 function noteGuard(recorder: Recorder, slot: number, guard: TensorGuard): void {

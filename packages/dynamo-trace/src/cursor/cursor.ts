@@ -288,6 +288,10 @@ export class Cursor implements PreDispatchMode {
     if (this.dueBefore(tensor.storage, true) !== null) this.flush(HOOK_SET);
   }
 
+  givesGradients(tensor: Tensor): boolean {
+    return this.frame.givesGradients(tensor);
+  }
+
   isLeafMadeInside(tensor: Tensor): boolean {
     return this.frame.leaves.has(tensor);
   }

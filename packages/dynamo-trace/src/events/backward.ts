@@ -31,11 +31,11 @@ import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import type { Frame } from '../frame/frame.js';
 import { asRecorded } from '../trace/as-recorded.js';
-import { instantiate, matchAll } from '../trace/pattern.js';
+import { instantiate } from '../trace/pattern.js';
 import type { OpStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { type EventKind, MISS } from './event.js';
-import { OPERATOR, acceptOperator } from './operator.js';
+import { OPERATOR, acceptOperator, matchesOperator } from './operator.js';
 import { reachedFrom } from './reached-from.js';
 
 const DIFFERENT =
@@ -58,10 +58,9 @@ export function endAfterHooks<R>(cursor: Cursor, pass: () => R): R {
 export const BACKWARD: EventKind<BackwardCall, boolean> = {
   match(cursor, call) {
     for (const step of cursor.at.steps) {
-      if (step.kind !== 'op') continue;
-      const args = argumentsFor(step, call, cursor.frame);
-      if (args === null || !matchAll(step.args, args, cursor.frame)) continue;
-      const grads = acceptOperator(cursor, step, args, () => null);
+      const args = step.kind === 'op' ? argumentsFor(step, call, cursor.frame) : null;
+      if (args === null || !matchesOperator(step as OpStep, args, cursor.frame)) continue;
+      const grads = acceptOperator(cursor, step as OpStep, args, () => null);
       return grads !== null && giveGradients(cursor, args[2], grads as Gradients);
     }
     const reason = breakWhenMatching(cursor, call);

@@ -15,7 +15,7 @@ export function startsLeaf(cursor: Cursor, tensor: Tensor): boolean {
   const known = at.steps.filter(
     (step): step is OpStep => step.kind === 'op' && step.op === programLeaf,
   );
-  if (known.some(({ ends }) => ends !== null)) return false;
+  if (known.some(({ isWatched }) => isWatched)) return false;
   if (recorder === null) return known.length > 0;
   const { builder, region } = recorder;
   if (region !== null || !builder.has(slot) || builder.isViewed(slot)) return false;

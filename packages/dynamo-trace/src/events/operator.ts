@@ -17,7 +17,7 @@ import {
   programLeaf,
   withPreDispatchMode,
 } from '@tessera/tensor/internal';
-import { BACKWARD_OUTSIDE, type BreakReason, GRADIENTS_GIVEN } from '../breaks/graph-breaks.js';
+import { BACKWARD_OUTSIDE, type BreakReason, WATCHED } from '../breaks/graph-breaks.js';
 import { opBreak } from '../breaks/op-break.js';
 import { prepareArguments } from '../cursor/arguments.js';
 import type { Cursor } from '../cursor/cursor.js';
@@ -33,6 +33,7 @@ import {
   matchAll,
   sameConstant,
   slotsOf,
+  unbindPatterns,
 } from '../trace/pattern.js';
 import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
@@ -59,7 +60,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
         step.op === op &&
         step.gives === null &&
         step.gradMode === cursor.frame.gradMode &&
-        matchAll(step.args, args, cursor.frame)
+        matchesOperator(step, args, cursor.frame)
       )
         return acceptOperator(cursor, step, args);
     return MISS;
@@ -72,7 +73,6 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
     const given = step.args.map((pattern) => instantiate(pattern, cursor.frame));
     cursor.specializer.note(step, given, step);
     cursor.frame.announce(step);
-    if (step.ends !== null) cursor.flush(step.ends);
     return result;
   },
 
@@ -131,6 +131,25 @@ export function runUnrecorded(op: OpOverload, args: readonly unknown[]): unknown
   return withPreDispatchMode(null, () => dispatchBelowPreDispatch(outsideGraphOp(op), args));
 }
 
+/** Whether the arguments of an operator are those of a step; binds them if so. */
+export function matchesOperator(step: OpStep, args: readonly unknown[], frame: Frame): boolean {
+  const { shapes } = frame;
+  if (!matchAll(step.args, args, frame)) return false;
+  if (step.gaining.length === 0) return true;
+  const { written, families } = step;
+  if (written.every((slot, i) => familyOf(written, slot, frame) === families[i])) return true;
+  unbindPatterns(step.args, step.args.length, frame);
+  if (frame.shapes !== shapes) frame.unbindSymbols(shapes);
+  return false;
+}
+
+/** The first of the slots that is a view of the same tensor as `slot`. */
+function familyOf(slots: readonly number[], slot: number, frame: Frame): number {
+  const root = (at: number): Tensor['base'] => frame.slots[at]!.base ?? frame.slots[at]!;
+  const wanted = root(slot);
+  return slots.find((other) => root(other) === wanted)!;
+}
+
 /**
  * Moves behind a matched operator and makes its results.
  *
@@ -154,7 +173,7 @@ export function acceptOperator(
       : step.isList
         ? recorded.map((spec) => given(frame, spec))
         : given(frame, recorded[0]!);
-    if (step.ends !== null) cursor.flush(step.ends);
+    if (step.isWatched) cursor.flush(WATCHED);
     return result;
   }
   // Sizes are symbols that reach it: the results are those of the present sizes.
@@ -168,7 +187,7 @@ export function acceptOperator(
   const result = step.isList
     ? outs.map((spec) => given(frame, spec, exists || spec?.same))
     : given(frame, outs[0]!, exists || outs[0]?.same);
-  if (step.ends !== null) cursor.flush(step.ends);
+  if (step.isWatched) cursor.flush(WATCHED);
   return result;
 }
 
@@ -196,7 +215,8 @@ function recordOperator(
   const prepared = prepareArguments(recorder, op, args, null, alignment, computed);
   try {
     const { result, ...made } = addOperator(recorder, op, prepared, null, gives);
-    const { outs, isList, gaining } = made;
+    const { outs, isList, written, gaining } = made;
+    const families = gaining.length === 0 ? [] : written;
     const patterns = prepared.map((p) => p.pattern);
     const step: OpStep = {
       kind: 'op',
@@ -207,9 +227,11 @@ function recordOperator(
       isPlain: !isGradOp(op) && !isList && gaining.length === 0 && outs[0]?.same === false,
       isStatic: !follows(recorder, prepared, outs),
       gradMode: recorder.frame.gradMode,
+      families: families.map((slot) => familyOf(written, slot, recorder.frame)),
       gives,
       calls: [recorder.shapes.call],
       spare: [],
+      isWatched: false,
       next: { steps: [] },
     };
     recorder.alignment.advance();
@@ -257,10 +279,7 @@ function follows(
 }
 
 /** What adding an operator to the graph gives: what the program gets, and of its step what that says. */
-interface Added extends Pick<
-  OpStep,
-  'outs' | 'isList' | 'written' | 'gaining' | 'ends' | 'location'
-> {
+interface Added extends Pick<OpStep, 'outs' | 'isList' | 'written' | 'gaining' | 'location'> {
   readonly result: unknown;
 }
 
@@ -273,7 +292,7 @@ function addOperator(
   gives: OpStep['gives'],
   inner = false,
 ): Added {
-  const { builder, region, frame } = recorder;
+  const { builder, region } = recorder;
   const slots = prepared.flatMap((p) => slotsOf(p.pattern));
   const versions = slots.map((slot) => builder.fake(slot).storage.version);
   const result = runOnFakes(
@@ -307,9 +326,7 @@ function addOperator(
     fakes = nodes.map((node) => node && tensorVal(node));
   }
   const existing = fakes.map((fake) => (fake === null ? -1 : (builder.slotOfFake(fake) ?? -1)));
-  const given = isIdentity ? [] : gainingGradients(recorder, fakes, existing);
-  const gaining = given.filter((slot) => frame.slots[slot]!.isLazy);
-  frame.noteGradients(gaining);
+  const gaining = isIdentity ? [] : gainingGradients(recorder, fakes, existing);
   const outs = fakes.map((fake, i) =>
     fake === null ? null : recorder.outSpec(fake, existing[i]!, slotFor(recorder, known, i)),
   );
@@ -325,7 +342,6 @@ function addOperator(
     isList,
     written: [...written],
     gaining,
-    ends: gaining.length < given.length ? GRADIENTS_GIVEN : null,
     location: meta.stackTrace ?? null,
   };
 }
@@ -337,17 +353,21 @@ function slotFor({ numbering }: Recorder, known: OpStep | null, i: number): numb
 }
 
 /**
- * Slots of existing values that take gradients from now on: of what a write gives history, and views made without one,
- * which take that of their base once its memory was written to, in whichever grad mode.
+ * Notes and returns the slots of existing values that take gradients from now on: of what a write gives history, and
+ * views made without one, which take that of their base once its memory was written to, in whichever grad mode. A
+ * tensor that exists is changed only when its segment runs; until then the program is told what the recorded writes
+ * make of it.
  */
 function gainingGradients(
   { builder, frame }: Recorder,
   fakes: readonly (Tensor | null)[],
   existing: readonly number[],
 ): number[] {
-  return builder
+  const slots = builder
     .slotsWithGradients(fakes.filter((_, i) => existing[i]! >= 0))
     .filter((slot) => !frame.slots[slot]!.requiresGradFlag);
+  frame.noteGradients(slots);
+  return slots;
 }
 
 /** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */

@@ -9,6 +9,7 @@ import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeLeaves, treeUnflatten } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { type RegionInputs, modes } from '@tessera/tensor/internal';
+import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { tensorPattern } from '../cursor/arguments.js';
@@ -58,7 +59,7 @@ export const REGION: EventKind<RegionCall, unknown> = {
         produced instanceof ShapeBinding
           ? enterNewSizes(cursor, step, step.jump, produced, call)
           : jump(cursor, step.jump, produced);
-      if (step.ends !== null) cursor.flush(step.ends);
+      if (step.isWatched) cursor.flush(WATCHED);
       return result;
     }
     return MISS;
@@ -229,7 +230,7 @@ function recordRegion(
     inputs: patterns,
     jump: null,
     calls: [recorder.shapes.call],
-    ends: null,
+    isWatched: false,
     next: { steps: [] },
   };
   cursor.append(step);
@@ -273,7 +274,9 @@ function implicitInputs(
   guards.seal();
   if (!isFound) return null;
   return slots.map((slot): TensorPattern =>
-    slot < firstNew ? { code: 0, slot } : { code: 1, slot, guard: external.get(slot)! },
+    slot < firstNew
+      ? { code: 0, slot }
+      : { code: 1, slot, guard: external.get(slot)!, gains: false },
   );
 }
 

@@ -43,7 +43,7 @@ function watchIn(cursor: Cursor, frame: Frame | PastFrame, slot: number): boolea
 
 /** A segment ends behind a step from the next call on. @throws trace-late-watch */
 function markWatched(cursor: Cursor, frame: Frame | PastFrame, step: OpStep | RegionStep): void {
-  step.ends = WATCHED;
+  step.isWatched = true;
   if (frame.isCompiled) throw lateWatch(step);
   if (cursor.matching && frame === cursor.frame)
     cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));

@@ -64,6 +64,8 @@ export class Frame implements PendingValue {
   readonly earlierReads: Set<Tensor> = new Set();
   /** Slots whose gradients somebody watches. */
   readonly watched: Set<number> = new Set();
+  /** Tensors that exist, no views, that take gradients with their views once the segment has run. */
+  readonly gaining: Set<Tensor> = new Set();
   private leftOut: LeftOut | null = null;
   /** Slots of tensors whose cache entry another frame has. */
   private displaced: Map<Tensor, number> | null = null;
@@ -114,9 +116,10 @@ export class Frame implements PendingValue {
     this.slots[slot] = tensor;
   }
 
-  /** Binds a tensor that has no slot yet; whether it did. */
-  take(slot: number, tensor: Tensor): boolean {
+  /** Binds a tensor that has no slot yet, if it gains gradients as said; whether it did. */
+  take(slot: number, tensor: Tensor, gains: boolean): boolean {
     if (tensor.traceOwner === this.id || this.displaced?.has(tensor) === true) return false;
+    if ((this.gaining.size > 0 && this.givesGradients(tensor)) !== gains) return false;
     this.bind(slot, tensor);
     return true;
   }
@@ -174,13 +177,20 @@ export class Frame implements PendingValue {
 
   // ---- gradients
 
-  /** Recorded operators let gradients flow into values of the segment that exist. */
+  /** Recorded operators let gradients flow into values that exist. */
   noteGradients(slots: readonly number[]): void {
     for (const slot of slots) {
       const tensor = this.slots[slot]!;
-      tensor.requiresGradFlag = true;
-      this.leaves.delete(tensor);
+      if (tensor.isLazy) {
+        tensor.requiresGradFlag = true;
+        this.leaves.delete(tensor);
+      } else this.gaining.add(tensor.base ?? tensor);
     }
+  }
+
+  /** Whether a tensor that exists takes gradients once the current segment has run. */
+  givesGradients(tensor: Tensor): boolean {
+    return this.gaining.size > 0 && this.gaining.has(tensor.base ?? tensor);
   }
 
   // ---- running

@@ -7,7 +7,6 @@
  */
 import type { GradNode, Tensor } from '@tessera/tensor';
 import { AccumulateGrad, isHistoryRefused, nodesBehind } from '@tessera/tensor/internal';
-import { REQUIRES_GRAD_SET } from '../breaks/graph-breaks.js';
 import type { OpStep } from './step.js';
 
 /** See the file header. */
@@ -20,7 +19,7 @@ export interface OwnLeaf {
 
 /** From the next call on, the graph ends before a leaf is made. */
 export function endAtLeaf({ step }: OwnLeaf): void {
-  if (step !== null) step.ends = REQUIRES_GRAD_SET;
+  if (step !== null) step.isWatched = true;
 }
 
 /** Whether a `backward()` has freed what a node needs: another one is an error. Those that keep nothing run again. */

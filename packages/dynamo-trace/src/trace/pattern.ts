@@ -25,6 +25,8 @@ export interface ExternalPattern {
   readonly code: 1;
   readonly slot: number;
   readonly guard: TensorGuard;
+  /** Whether what was recorded before gives it gradients: it is a view of what was written. */
+  readonly gains: boolean;
 }
 
 /** See the members. */
@@ -58,7 +60,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): bool
     case 1:
       return (
         (passedBefore(pattern.guard, arg) || (isTensor(arg) && pattern.guard.check(arg, frame))) &&
-        frame.take(pattern.slot, arg as Tensor)
+        frame.take(pattern.slot, arg as Tensor, pattern.gains)
       );
     case 2:
       return sameConstant(pattern.value, arg);

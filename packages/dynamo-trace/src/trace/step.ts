@@ -58,8 +58,10 @@ export interface OpStep {
   readonly spare: number[];
   /** Slots of the arguments that the op writes to. */
   readonly written: readonly number[];
-  /** Slots of existing values of the segment that take gradients from here on. */
+  /** Slots of existing values that take gradients from here on. */
   readonly gaining: readonly number[];
+  /** Where some do, for each that is written to: the first of those that is a view of the same tensor. */
+  readonly families: readonly number[];
   /** User's source line. */
   readonly location: string | null;
   /** Grad mode in which it ran. */
@@ -68,8 +70,8 @@ export interface OpStep {
   readonly gives: 'all' | 'named' | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
-  /** Why the graph ends behind it: somebody watches gradients of what it makes, or tensors from outside take some from here on. */
-  ends: BreakReason | null;
+  /** Somebody watches gradients of what it makes: the graph ends behind it. */
+  isWatched: boolean;
   readonly next: TrieNode;
 }
 
@@ -103,7 +105,7 @@ export interface RegionStep {
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
-  ends: BreakReason | null;
+  isWatched: boolean;
   readonly next: TrieNode;
 }
 
