@@ -65,7 +65,7 @@ export const compileFxInner: InnerCompile = withSteps(function* (module) {
     return runEagerly(module);
   yield;
   if (devices.size > 1) for (const device of devices) kernelBackend(device);
-  return yield* graphSteps(module, partSteps, betweenPlans, devicesSample());
+  return yield* graphSteps(module, partSteps, betweenPlans, devicesSample);
 });
 
 /** A compiler that makes pauses when it is asked to. */

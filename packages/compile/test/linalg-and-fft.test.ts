@@ -149,15 +149,6 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     await initWebGpu();
   });
 
-  it('linalg.ldlFactor is error kernel-missing, eager and compiled', () => {
-    const fn = (x: Tensor): Tensor => linalg.ldlFactor(x)[0];
-    const x = eye(2).mul(2).to('wgpu');
-    expect(() => fn(x)).toThrow(expect.objectContaining({ code: 'kernel-missing' }));
-    expect(() => compile(fn)(x).storage).toThrow(
-      expect.objectContaining({ code: 'kernel-missing' }),
-    );
-  });
-
   it('exponential and log-normal numbers are generated there', async () => {
     const fn = (x: Tensor): Tensor => x.clone().exponential_(2).add(x.clone().logNormal_(0, 0.5));
     manualSeed(4);

@@ -32,7 +32,7 @@ export interface RecorderOptions extends Pick<
 
 /** See the file header. */
 export class Recorder {
-  readonly builder: SegmentBuilder;
+  readonly builder: SegmentBuilder = new SegmentBuilder();
   /** Slots of results that the program was given, in order. */
   readonly visible: number[] = [];
   /** The region that is being recorded. */
@@ -53,7 +53,7 @@ export class Recorder {
     /** Grad mode in force when the segment began. */
     readonly startGradMode: boolean,
   ) {
-    this.builder = new SegmentBuilder(startGradMode);
+    this.builder.gradMode = startGradMode;
   }
 
   /** Tensors that the segment takes. */

@@ -59,8 +59,8 @@ export class SegmentBuilder {
   private lastPlaceholder: Node | null = null;
   private lastOp: Node | null = null;
 
-  /** @param gradMode grad mode behind what is recorded */
-  constructor(private gradMode: boolean) {}
+  /** Grad mode behind what is recorded. */
+  gradMode = false;
 
   /** What comes runs in this grad mode. */
   switchGradMode(enabled: boolean): void {

@@ -97,19 +97,21 @@ export function seal(cursor: Cursor, result: unknown): void {
   const frames = [...cursor.earlier.kept];
   if (cursor.frame.segment !== null) frames.push(cursor.frame);
   const needed = neededTensors(cursor, frames, result);
-  for (const tensor of needed) cursor.earlier.need(tensor);
+  if (cursor.earlier.past.size > 0) for (const tensor of needed) cursor.earlier.need(tensor);
   const segments = new Set(cursor.earlier.past);
   for (const { reads, watched, slots, segment } of frames) {
     segments.add(segment!);
-    const wanted = [...segment!.produced.keys()].filter((slot) => needed.has(slots[slot]!));
-    segment!.addOutputs([...wanted, ...reads, ...segment!.basesOf(watched)]);
+    const wanted = [...reads, ...segment!.basesOf(watched)];
+    for (const slot of segment!.produced.keys()) if (needed.has(slots[slot]!)) wanted.push(slot);
+    segment!.addOutputs(wanted);
   }
   for (const segment of segments) {
     if (segment.sealed) continue;
     const wanted = new Set(segment.outputs);
-    segment.addOutputs(
-      [...segment.visible].filter((slot) => !wanted.has(slot) && mayBeKept(segment, slot, wanted)),
-    );
+    const kept: number[] = [];
+    for (const slot of segment.visible)
+      if (!wanted.has(slot) && mayBeKept(segment, slot, wanted)) kept.push(slot);
+    segment.addOutputs(kept);
     segment.sealed = true;
   }
   for (const frame of frames) {

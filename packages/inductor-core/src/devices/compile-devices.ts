@@ -72,7 +72,7 @@ export function* deviceSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans = () => false,
-  sample: DevicesSample | null = null,
+  sample: () => DevicesSample | null = () => null,
 ): Steps<CompiledParts> {
   yield;
   const isSplit =
@@ -111,9 +111,10 @@ function* splitSteps(
   module: GraphModule,
   compile: CompilePart<Steps<CompiledGraph>>,
   betweenPlans: BetweenPlans,
-  sample: DevicesSample | null,
+  sampleOf: () => DevicesSample | null,
 ): Steps<CompiledParts> {
   const split = splitGraph(module, betweenPlans);
+  const sample = sampleOf();
   const parts: CompiledGraph[] = [];
   const dispose = (): void => parts.forEach((part) => part.dispose());
   const loaded: LoadedStep[] = [];

@@ -79,7 +79,7 @@ class VectorScheduler {
       settles: this.settles,
       ragged: this.isRow && isRagged,
     });
-    this.blocks = this.columnBlocks();
+    this.blocks = kernel.inner.length > 0 ? this.columnBlocks() : null;
   }
 
   /** What reduces columns in blocks of rows; null for other kernels. */
@@ -101,7 +101,15 @@ class VectorScheduler {
     const schedule = { kernel: split, loops: [...outer, ...inner], shared: [], decaying };
     if (kernel.outer.some(({ size }) => size === 0))
       return { ...schedule, grid: { name: ITEM, extent: 0 }, accumulators: [], body: [] };
-    const items = new CoreItems(choice, prepared, this.innerLoops());
+    const loops: InnerLoops =
+      inner.length === 0
+        ? 'none'
+        : this.blocks !== null
+          ? 'blocks'
+          : this.stepsAlongRows()
+            ? 'rows'
+            : 'other';
+    const items = new CoreItems(choice, prepared, loops);
     const body = this.item(items);
     const nanoseconds = choice.nanoseconds / Math.max(sizeHint(items.count), 1);
     const grid = { name: ITEM, extent: items.count, nanoseconds };
@@ -113,12 +121,6 @@ class VectorScheduler {
       accumulators: accumulators.list,
       body,
     };
-  }
-
-  private innerLoops(): InnerLoops {
-    if (this.blocks !== null) return 'blocks';
-    if (this.stepsAlongRows()) return 'rows';
-    return this.inner.length > 0 ? 'other' : 'none';
   }
 
   /** There is no vector form of such an exponential to rescale with. */
