@@ -30,7 +30,7 @@ export function runToEnd(
 
 /** Whether a value is a generator, sync or async. */
 function isGenerator(value: unknown): boolean {
-  return /Generator\]$/.test(Object.prototype.toString.call(value));
+  return Object.prototype.toString.call(value).endsWith('Generator]');
 }
 
 function finishLater(call: Cursor, result: Promise<unknown>, ending: Ending): unknown {
