@@ -531,9 +531,9 @@ export const MUTATIONS = [
     'graphs do not switch grad mode',
     ['test_aot_grad_mode_mutation', 'test_call_fn_with_non_const_inputs_aot_unsafe'],
     [
-      'dynamo-trace/src/events/grad-mode.ts',
-      "recorder.alignment.pass('grad-mode');",
-      "cursor.append({ kind: 'grad-mode', enabled, next: { steps: [] } }); return;",
+      'dynamo-trace/src/cursor/segment-builder.ts',
+      'if (enabled !== this.gradMode) this.graph.callFunction(gradModeNode, [enabled]);',
+      '',
     ],
   ),
   mutation(

@@ -7,7 +7,7 @@
  */
 import { moduleStack, tensorVal, userFrame } from '@tessera/graph';
 import { SymScalar, isTesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, callOp, isTensor } from '@tessera/tensor';
+import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import {
   autogradGradTwice,
   dispatchBelowPreDispatch,
@@ -25,21 +25,13 @@ import type { Recorder } from '../cursor/recorder.js';
 import { runOnFakes } from '../cursor/run-on-fakes.js';
 import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
-import { printInt } from '../trace/int-pattern.js';
-import {
-  type Pattern,
-  instantiate,
-  integersOf,
-  matchAll,
-  sameConstant,
-  slotsOf,
-  unbindPatterns,
-} from '../trace/pattern.js';
+import { instantiate, integersOf, matchAll, slotsOf, unbindPatterns } from '../trace/pattern.js';
 import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './grad-operator.js';
 import { ownGradients } from './own-gradients.js';
-import { type Difference, type EventKind, MISS } from './event.js';
+import { argumentDifference } from './argument-difference.js';
+import { type EventKind, MISS } from './event.js';
 
 /** An operator and its arguments. */
 interface OperatorCall {
@@ -96,19 +88,7 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
       return {
         text: 'the backward of a custom autograd function, or what its context holds, is not what was recorded',
       };
-    const i = expected.args.findIndex((pattern, k) => !sameNumber(pattern, args[k]));
-    if (i >= 0) {
-      const pattern = expected.args[i]!;
-      return {
-        text: `argument '${op.schema.args[i]!.name}' of ${op.displayName} == ${printPattern(pattern)}, actual ${printArgument(args[i])}`,
-        about: [args[i]],
-        was: pattern.code === 2 ? pattern.value : undefined,
-      };
-    }
-    const changed = expected.args.flatMap((pattern, k) =>
-      changedTensors(pattern, args[k], `${op.schema.args[k]!.name} of ${op.displayName}`),
-    );
-    return changed[0] ?? { text: `another tensor was passed to ${op.displayName}` };
+    return argumentDifference(op, expected.args, args);
   },
 };
 
@@ -368,35 +348,4 @@ function gainingGradients(
     .filter((slot) => !frame.slots[slot]!.requiresGradFlag);
   frame.noteGradients(slots);
   return slots;
-}
-
-/** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */
-function sameNumber(pattern: Pattern, arg: unknown): boolean {
-  if (pattern.code === 2) return sameConstant(pattern.value, arg);
-  if (pattern.code === 3 && Array.isArray(arg))
-    return pattern.items.every((item, i) => item.code !== 2 || sameConstant(item.value, arg[i]));
-  return true;
-}
-
-/** What is not as before about tensors from outside: an argument, or those of a list. */
-function changedTensors(pattern: Pattern, arg: unknown, name: string): Difference[] {
-  if (pattern.code === 3)
-    return pattern.items.flatMap((item, i) =>
-      changedTensors(item, (arg as readonly unknown[] | null)?.[i], `${name}[${i}]`),
-    );
-  if (pattern.code !== 1 || !isTensor(arg)) return [];
-  const text = pattern.guard.explain(arg, name);
-  return text === null ? [] : [{ text, about: [arg], isExact: true }];
-}
-
-/** Tensors are not looked at: that would compute them. */
-function printArgument(arg: unknown): string {
-  if (Array.isArray(arg)) return arg.map(printArgument).join();
-  return isTensor(arg) ? 'Tensor' : String(arg);
-}
-
-function printPattern(pattern: Pattern): string {
-  if (pattern.code === 2) return String(pattern.value);
-  if (pattern.code === 3) return pattern.items.map(printPattern).join();
-  return pattern.code === 5 ? printInt(pattern) : '…';
 }
