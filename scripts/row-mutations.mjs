@@ -532,8 +532,8 @@ export const MUTATIONS = [
     ['test_aot_grad_mode_mutation', 'test_call_fn_with_non_const_inputs_aot_unsafe'],
     [
       'dynamo-trace/src/cursor/segment-builder.ts',
-      'if (enabled !== this.gradMode) this.graph.callFunction(gradModeNode, [enabled]);',
-      '',
+      'switchGradMode(enabled: boolean): void {',
+      'this.gradMode = enabled;',
     ],
   ),
   mutation(
