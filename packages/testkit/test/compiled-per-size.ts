@@ -20,11 +20,19 @@ const EVERYWHERE: readonly string[] = [
   // Numbers of rows are computed from a count of pairs.
   'aten::_pdist_forward',
   'aten::tril_indices',
+  // Zeros that PyTorch does not store, which only graphs from elsewhere name.
+  'aten::_efficientzerotensor',
 ];
 
 /** By device. */
 export const COMPILED_PER_SIZE: Readonly<Record<'cpu' | 'wgpu', readonly string[]>> = {
   cpu: [...EVERYWHERE, 'aten::triu_indices'],
-  // Bisection has as many steps as the length has digits.
-  wgpu: [...EVERYWHERE, 'aten::bucketize.Tensor', 'aten::searchsorted.Scalar'],
+  wgpu: [
+    ...EVERYWHERE,
+    // Bisection has as many steps as the length has digits.
+    'aten::bucketize.Tensor',
+    'aten::searchsorted.Scalar',
+    // So many places as a number says, found by bisection.
+    'aten::nonzero_static',
+  ],
 };
