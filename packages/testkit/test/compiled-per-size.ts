@@ -20,8 +20,6 @@ const EVERYWHERE: readonly string[] = [
   // Numbers of rows are computed from a count of pairs.
   'aten::_pdist_forward',
   'aten::tril_indices',
-  // Zeros that PyTorch does not store, which only graphs from elsewhere name.
-  'aten::_efficientzerotensor',
 ];
 
 /** By device. */

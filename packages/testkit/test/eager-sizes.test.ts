@@ -26,6 +26,12 @@ const CALLS: Readonly<Record<string, Sized>> = {
     out: (n) => randn([4, n]),
     wanted: (n) => repeated(4 * n, 0),
   },
+  'a tensor that is known to be zero': {
+    op: 'aten::_efficientzerotensor',
+    args: (n) => [[4, n], 'float32', null, 'cpu', null],
+    out: (n) => randn([4, n]),
+    wanted: (n) => repeated(4 * n, 0),
+  },
   'full of a number that is new every time': {
     op: 'aten::full',
     args: (n) => [[n, 3], n + 0.5, 'float32', null, 'cpu'],

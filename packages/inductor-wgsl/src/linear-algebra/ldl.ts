@@ -4,27 +4,12 @@
  *
  * @see packages/tensor/src/kernels/ldl-factor.ts, which has the same steps one after another
  */
+import { LARGEST } from './largest-value.js';
 import type { MatrixCode } from './matrix-program.js';
 import { COLUMNS } from './triangular.js';
 
-/** The largest of all lanes' values, and the first place of it. */
-const LARGEST = `var<workgroup> largest: array<f32, THREADS>;
-var<workgroup> place: array<u32, THREADS>;
-fn reduce(lane: u32) {
-  workgroupBarrier();
-  for (var half = THREADS / 2u; half > 0u; half /= 2u) {
-    if (lane < half) {
-      let other = lane + half;
-      let more = largest[other] > largest[lane];
-      if (more || (largest[other] == largest[lane] && place[other] < place[lane])) {
-        largest[lane] = largest[other];
-        place[lane] = place[other];
-      }
-    }
-    workgroupBarrier();
-  }
-}
-fn offer(lane: u32, value: f32, at: u32) {
+/** Offers a value, and exchanges two. */
+const STEPS = `fn offer(lane: u32, value: f32, at: u32) {
   if (abs(value) > largest[lane]) { largest[lane] = abs(value); place[lane] = at; }
 }
 fn swap(i: u32, j: u32) {
@@ -42,7 +27,7 @@ export const LDL: MatrixCode = {
   name: 'ldl',
   buffers: { a: [2, 'f32'], pivots: [1, 'i32'], info: [0, 'i32'] },
   params: ['n'],
-  workgroup: `${LARGEST}var<workgroup> chosen: vec3u;`,
+  workgroup: `${LARGEST}${STEPS}var<workgroup> chosen: vec3u;`,
   refused: 'info_[info(0u, 0u)]',
   body: `  let n = params.n;
   for (var at = lane; at < n * n; at += THREADS) {

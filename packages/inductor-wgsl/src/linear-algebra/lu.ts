@@ -1,6 +1,7 @@
 /**
  * @file LU factors with partial pivoting, and the row swaps that they stand for.
  */
+import { LARGEST } from './largest-value.js';
 import type { MatrixCode } from './matrix-program.js';
 
 /**
@@ -11,8 +12,7 @@ export const LU: MatrixCode = {
   name: 'lu',
   buffers: { a: [2, 'f32'], pivots: [1, 'i32'], info: [0, 'i32'] },
   params: ['m', 'n', 'pivot', 'first'],
-  workgroup: `var<workgroup> largest: array<f32, THREADS>;
-var<workgroup> place: array<u32, THREADS>;`,
+  workgroup: LARGEST,
   refused: 'info_[info(0u, 0u)]',
   body: `  let m = params.m;
   let n = params.n;
@@ -27,18 +27,7 @@ var<workgroup> place: array<u32, THREADS>;`,
         if (size > largest[lane]) { largest[lane] = size; place[lane] = i; }
       }
     }
-    workgroupBarrier();
-    for (var half = THREADS / 2u; half > 0u; half /= 2u) {
-      if (lane < half) {
-        let other = lane + half;
-        let more = largest[other] > largest[lane];
-        if (more || (largest[other] == largest[lane] && place[other] < place[lane])) {
-          largest[lane] = largest[other];
-          place[lane] = place[other];
-        }
-      }
-      workgroupBarrier();
-    }
+    reduce(lane);
     let row = workgroupUniformLoad(&place[0]);
     if (row != k) {
       for (var j = lane; j < n; j += THREADS) {

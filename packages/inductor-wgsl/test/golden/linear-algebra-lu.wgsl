@@ -43,6 +43,21 @@ fn refuse(value: i32) {
 var<private> matrix: u32;
 var<workgroup> largest: array<f32, THREADS>;
 var<workgroup> place: array<u32, THREADS>;
+fn reduce(lane: u32) {
+  workgroupBarrier();
+  for (var half = THREADS / 2u; half > 0u; half /= 2u) {
+    if (lane < half) {
+      let other = lane + half;
+      let more = largest[other] > largest[lane];
+      if (more || (largest[other] == largest[lane] && place[other] < place[lane])) {
+        largest[lane] = largest[other];
+        place[lane] = place[other];
+      }
+    }
+    workgroupBarrier();
+  }
+}
+
 fn sync() {
   workgroupBarrier();
   storageBarrier();
@@ -67,18 +82,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
         if (size > largest[lane]) { largest[lane] = size; place[lane] = i; }
       }
     }
-    workgroupBarrier();
-    for (var half = THREADS / 2u; half > 0u; half /= 2u) {
-      if (lane < half) {
-        let other = lane + half;
-        let more = largest[other] > largest[lane];
-        if (more || (largest[other] == largest[lane] && place[other] < place[lane])) {
-          largest[lane] = largest[other];
-          place[lane] = place[other];
-        }
-      }
-      workgroupBarrier();
-    }
+    reduce(lane);
     let row = workgroupUniformLoad(&place[0]);
     if (row != k) {
       for (var j = lane; j < n; j += THREADS) {

@@ -68,7 +68,7 @@ function triangle(upper: boolean): LoweringOf<'aten::tril' | 'aten::triu'> {
 export const SIZED_FACTORIES: readonly string[] = [
   ...['full', 'zeros', 'ones', 'new_full', 'new_zeros', 'new_ones', 'new_empty', 'eye', 'eye.m'],
   ...['empty.memory_format', 'empty_strided', 'new_empty_strided', 'scalar_tensor', 'fill.Scalar'],
-  ...['arange', 'arange.start', 'arange.start_step', 'full_like'],
+  ...['arange', 'arange.start', 'arange.start_step', 'full_like', '_efficientzerotensor'],
 ].map((name) => `aten::${name}`);
 
 /** Lowerings by overload name. */

@@ -5,15 +5,8 @@
  */
 import type { FunctionTable } from './program.js';
 
-/** See the file header. */
-export const PHILOX: FunctionTable = {
-  philox: {
-    text: `fn philox(seed: u32, offset: u32, index: u32) -> pair {
-  var c0 = index;
-  var c1 = 0u;
-  var c2 = offset;
-  var c3 = 0u;
-  var k0 = seed;
+/** The rounds: of a counter `c0` … `c3` they make four random words. */
+export const PHILOX_ROUNDS = `var k0 = seed;
   var k1 = 0u;
   var round = 0u;
   while (round < 10u) {
@@ -27,7 +20,17 @@ export const PHILOX: FunctionTable = {
     k0 += 0x9e3779b9u;
     k1 += 0xbb67ae85u;
     round += 1u;
-  }
+  }`;
+
+/** See the file header. */
+export const PHILOX: FunctionTable = {
+  philox: {
+    text: `fn philox(seed: u32, offset: u32, index: u32) -> pair {
+  var c0 = index;
+  var c1 = 0u;
+  var c2 = offset;
+  var c3 = 0u;
+  ${PHILOX_ROUNDS}
   return pair(c0, c1);
 }`,
   },

@@ -8,6 +8,7 @@
  *
  * @see packages/tensor/src/kernels/gamma-sampling.ts, count-sampling.ts
  */
+import { PHILOX_ROUNDS } from './philox.js';
 import type { FunctionTable } from './program.js';
 
 /** The parameters that say which stream of random words. */
@@ -31,21 +32,7 @@ export const SAMPLING_FUNCTIONS: FunctionTable = {
   var c1 = (number >> 2u) + 1u;
   var c2 = offset;
   var c3 = 0u;
-  var k0 = seed;
-  var k1 = 0u;
-  var round = 0u;
-  while (round < 10u) {
-    let high0 = @mul_high(0xd2511f53u, c0);
-    let high1 = @mul_high(0xcd9e8d57u, c2);
-    let low0 = 0xd2511f53u * c0;
-    c0 = high1 ^ c1 ^ k0;
-    c1 = 0xcd9e8d57u * c2;
-    c2 = high0 ^ c3 ^ k1;
-    c3 = low0;
-    k0 += 0x9e3779b9u;
-    k1 += 0xbb67ae85u;
-    round += 1u;
-  }
+  ${PHILOX_ROUNDS}
   let odd = (number & 1u) == 1u;
   return select(select(c0, c1, odd), select(c2, c3, odd), (number & 2u) == 2u);
 }`,

@@ -17,14 +17,17 @@ import type {
   ScheduledStmt,
   ScratchArray,
 } from '../kernel/scheduled-kernel.js';
-import type { Reduction } from '../reduction.js';
+import { type Reduction, SETTLE_EVERY } from '../reduction.js';
 import type { LaneChoice } from './lane-choice.js';
 import type { Pass } from './passes.js';
 import type { PreparedSpace } from './prepare-space.js';
 import { LANES } from './vector-loops.js';
 
-/** Rows of a block: as many as processors read ahead in at a time, and more where it is work to merge parts. */
-const ROWS = { cheap: 16, costly: 64 };
+/**
+ * Rows of a block: as many as processors read ahead in at a time, and where it is work to merge parts, as many as a sum may
+ * take in before it settles: nothing settles inside of a block.
+ */
+const ROWS = { cheap: 16, costly: SETTLE_EVERY };
 /** Operations of merging beyond which it is work. */
 const CHEAP_MERGE = 4;
 /** Operations that make merging more work than rows in order save: those of means and of softmax. */
