@@ -10,6 +10,7 @@ import { unpack } from '../src/archive.js';
 import { deviceNamed } from '../src/command-line.js';
 import { runModel } from '../src/run-model.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'onnx-small-'));
 const packed = gunzipSync(readFileSync(new URL('../data/small-models.gz', import.meta.url)));
@@ -26,7 +27,7 @@ const MIXED: readonly string[] = ['branch', 'found'];
 /** Of the largest gradient: a file in half precision rounds to three digits. */
 const GRADIENT: Readonly<Record<string, number>> = { float16: 5e-3 };
 
-it.each(names)('%s', { timeout: 120_000 }, async (name) => {
+it.each(sampled(names, 2))(`%s (${sampleName})`, { timeout: 120_000 }, async (name) => {
   const file = join(folder, `${name}.onnx`);
   const result = await runModel(file, { inputs, device: 'cpu' });
   expect(result.graphs).toBe(GRAPHS[name] ?? 1);

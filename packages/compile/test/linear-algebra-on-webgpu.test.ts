@@ -7,6 +7,7 @@ import * as linalg from '@tessera/tensor/linalg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/node.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 
 /** Batch, rows and columns. */
 type Shape = readonly [batch: readonly number[], m: number, n: number];
@@ -145,18 +146,18 @@ async function compare(call: Call, x: Tensor): Promise<void> {
   for (const [i, each] of got!.entries()) await isClose(each, want![i]!);
 }
 
-describe.runIf(wantsGpu)('on wgpu', () => {
+describe.runIf(wantsGpu)(`on wgpu (${sampleName})`, () => {
   beforeAll(() => initWebGpu());
 
-  it.each(Object.entries(OF_DEFINITE))('%s', async (_, call) => {
+  it.each(sampled(Object.entries(OF_DEFINITE), 3))('%s', async (_, call) => {
     for (const shape of SQUARE) await compare(call, definite(shape));
   });
 
-  it.each(Object.entries(OF_SQUARE))('%s', async (_, call) => {
+  it.each(sampled(Object.entries(OF_SQUARE), 3))('%s', async (_, call) => {
     for (const shape of SQUARE) await compare(call, matrices(shape));
   });
 
-  it.each(Object.entries(OF_SYMMETRIC))('%s', async (_, call) => {
+  it.each(sampled(Object.entries(OF_SYMMETRIC), 3))('%s', async (_, call) => {
     const compiled = compile(call, { fullgraph: true });
     for (const shape of SQUARE.slice(0, 5)) {
       const half = matrices(shape);
@@ -165,7 +166,7 @@ describe.runIf(wantsGpu)('on wgpu', () => {
     }
   });
 
-  it.each(Object.entries(OF_ANY))('%s', async (_, call) => {
+  it.each(sampled(Object.entries(OF_ANY), 3))('%s', async (_, call) => {
     for (const shape of ANY) await compare(call, matrices(shape));
   });
 

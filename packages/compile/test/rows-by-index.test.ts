@@ -6,6 +6,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, download, manualSeed, randint, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/index.js';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
 if (wantsGpu) await initWebGpu();
@@ -54,7 +55,7 @@ describe.each(DEVICES)('on %s', (device) => {
       expectRows((await download(call(...there))).toArray(), wanted);
   };
 
-  describe.each(SIZES)('%s', (_, { rows, width, bags, each }) => {
+  describe.each(sampled(SIZES, 2))(`%s (${sampleName})`, (_, { rows, width, bags, each }) => {
     const ids = randint(0, rows, [bags, each]).mul(randint(0, 2, [bags, each]));
     const names = ids.toArray() as Rows;
     const flat = names.flat();

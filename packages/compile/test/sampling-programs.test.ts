@@ -24,6 +24,7 @@ import { gammaincc } from '@tessera/tensor/special';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/node.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 
 /** A step of training, and what it reports. */
 type Step = () => Tensor;
@@ -171,12 +172,12 @@ async function reported(step: Step): Promise<number[]> {
   return values;
 }
 
-describe.skipIf(!wantsGpu)('train as on the CPU', () => {
+describe.skipIf(!wantsGpu)(`train as on the CPU (${sampleName})`, () => {
   beforeAll(async () => {
     await initWebGpu();
   });
 
-  it.each(Object.entries(PROGRAMS))('%s', async (_, program) => {
+  it.each(sampled(Object.entries(PROGRAMS), 3))('%s', async (_, program) => {
     const made = (device: DeviceType): Step => {
       manualSeed(4);
       return program(device);

@@ -6,6 +6,7 @@ import * as T from '@tessera/tensor';
 import { functional as F } from '@tessera/nn';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, config } from '../src/index.js';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 
 type Dtype = T.DType;
 const FLOATS: readonly Dtype[] = ['float32', 'float64', 'float16', 'bfloat16'];
@@ -50,7 +51,7 @@ beforeAll(() => {
   T.manualSeed(7);
 });
 
-describe.each(DTYPES)('of %s', (dtype) => {
+describe.each(sampled(DTYPES, 2))(`of %s (${sampleName})`, (dtype) => {
   it.each(SHAPES)('%j from %j along %i are those of the reference kernels', (self, from, dim) => {
     const [x, s] = [some(self, dtype), some(from, dtype)];
     const size = self[dim]!;

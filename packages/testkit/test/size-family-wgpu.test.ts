@@ -46,7 +46,7 @@ const LARGE: Readonly<Record<string, SizedProgram>> = {
   },
 };
 
-const tried = sampled(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }), 3);
+const tried = sampled(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }), 5);
 
 const isThere = (await open('gpu')) !== null;
 

@@ -91,7 +91,7 @@ describe('wide recurrent layers on the CPU', () => {
 });
 
 function ofDevice(device: DeviceType): void {
-  it.each(sampled(Object.keys(NETWORKS), 2))(
+  it.each(sampled(Object.keys(NETWORKS), 3))(
     `%s: one program for all lengths, with the numbers of the steps (${sampleName})`,
     async (name) => {
       manualSeed(3);
