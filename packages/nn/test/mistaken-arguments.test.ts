@@ -1,6 +1,6 @@
 /** @file Arguments in the place of options, entries that are none, and arguments that are missing: never ignored, never a plain TypeError. */
 import { TesseraError } from '@tessera/shared';
-import { ones } from '@tessera/tensor';
+import { ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import * as nn from '../src/index.js';
 import { thrownBy } from './thrown-by.js';
@@ -16,6 +16,16 @@ describe('is an error that says what to write', () => {
       'a rate by position',
       () => new nn.optim.AdamW(params(), 0.1 as never),
       'new AdamW(…, { lr: 0.1 })',
+    ],
+    [
+      'weights of classes by position, which are the first option',
+      () => F.crossEntropy(x, tensor([0, 1]), ones([3]) as never),
+      'Write crossEntropy(…, { weight: … })',
+    ],
+    [
+      'a margin by position',
+      () => F.tripletMarginLoss(x, x, x, 0.5 as never),
+      'Write tripletMarginLoss(…, { margin: 0.5 })',
     ],
     [
       'a flag of InstanceNorm',

@@ -141,9 +141,9 @@ export interface TripletMarginWithDistanceLossOptions extends Pick<
 }
 const TRIPLET_MARGIN_WITH_DISTANCE_LOSS: OptionNames<TripletMarginWithDistanceLossOptions> = {
   distanceFunction: true,
-  reduction: true,
   margin: true,
   swap: true,
+  reduction: true,
 };
 
 /** max(d(anchor, positive) - d(anchor, negative) + margin, 0). @throws shape-mismatch, invalid-argument @see torch.nn.functional.triplet_margin_with_distance_loss */

@@ -24,12 +24,12 @@ export interface EmbeddingBagModuleOptions extends EmbeddingOptions {
 export class EmbeddingBag extends Module {
   /** Names of the constructor's options. */
   static readonly optionNames: Readonly<Record<keyof EmbeddingBagModuleOptions, true>> = {
-    mode: true,
-    includeLastOffset: true,
-    paddingIdx: true,
     maxNorm: true,
     normType: true,
     scaleGradByFreq: true,
+    mode: true,
+    includeLastOffset: true,
+    paddingIdx: true,
     device: true,
     dtype: true,
   };

@@ -200,7 +200,7 @@ export class TripletMarginWithDistanceLoss extends Loss {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<
     Record<keyof TripletMarginWithDistanceLossModuleOptions, true>
-  > = { distanceFunction: true, reduction: true, margin: true, swap: true };
+  > = { distanceFunction: true, margin: true, swap: true, reduction: true };
 
   readonly distance_function: DistanceFunction | DistanceModule;
   readonly margin: number;

@@ -41,7 +41,7 @@ export abstract class WeightedLoss extends Loss {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<
     Record<keyof (LossOptions & { readonly weight?: Tensor | null }), true>
-  > = { reduction: true, weight: true };
+  > = { weight: true, reduction: true };
 
   declare weight: Tensor | null;
 

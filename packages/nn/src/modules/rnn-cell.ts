@@ -143,8 +143,8 @@ export interface RNNCellOptions extends CellOptions {
 export class RNNCell extends RNNCellBase {
   /** Names of the constructor's options. */
   static override readonly optionNames: Readonly<Record<keyof RNNCellOptions, true>> = {
-    nonlinearity: true,
     bias: true,
+    nonlinearity: true,
     device: true,
     dtype: true,
   };

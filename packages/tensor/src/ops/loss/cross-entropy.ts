@@ -147,10 +147,10 @@ export interface CrossEntropyOptions extends NllLossOptions {
   readonly labelSmoothing?: number;
 }
 const CROSS_ENTROPY: OptionNames<CrossEntropyOptions> = {
-  labelSmoothing: true,
   weight: true,
-  reduction: true,
   ignoreIndex: true,
+  reduction: true,
+  labelSmoothing: true,
 };
 
 /** Cross entropy of logits [N, C, …] with class indices [N, …] or class probabilities [N, C, …]. @throws shape-mismatch, dtype-mismatch, index-out-of-range */

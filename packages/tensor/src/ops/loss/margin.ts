@@ -188,10 +188,10 @@ export interface TripletMarginLossOptions extends MarginLossOptions {
   readonly swap?: boolean;
 }
 const TRIPLET_MARGIN_LOSS: OptionNames<TripletMarginLossOptions> = {
+  margin: true,
   p: true,
   eps: true,
   swap: true,
-  margin: true,
   reduction: true,
 };
 

@@ -235,7 +235,7 @@ export interface NllLossOptions {
   /** Targets with this value count for nothing. */
   readonly ignoreIndex?: number;
 }
-const NLL_LOSS: OptionNames<NllLossOptions> = { weight: true, reduction: true, ignoreIndex: true };
+const NLL_LOSS: OptionNames<NllLossOptions> = { weight: true, ignoreIndex: true, reduction: true };
 
 /** -input[target], averaged with the weights: input [N, C, …] of log-probabilities, target [N, …] of class indices. @throws shape-mismatch, index-out-of-range */
 export function nllLoss(input: Tensor, target: Tensor, options?: NllLossOptions): Tensor {

@@ -120,10 +120,10 @@ export interface BatchNormOptions {
   readonly eps?: number;
 }
 const BATCH_NORM: OptionNames<BatchNormOptions> = {
-  weight: true,
-  bias: true,
   runningMean: true,
   runningVar: true,
+  weight: true,
+  bias: true,
   training: true,
   momentum: true,
   eps: true,
