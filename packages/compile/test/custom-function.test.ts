@@ -7,6 +7,7 @@ import {
   library,
   ones,
   tensor,
+  tidy,
 } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, compiledFunctionOf, explain } from '../src/index.js';
@@ -88,6 +89,31 @@ describe.each(['eager', 'aot_eager', 'inductor'])('a custom Function with %s', (
       expect(x.grad!.item()).toBeCloseTo(10 * Math.exp(value), 3);
     }
     expect(compiledFunctionOf(step).captures).toHaveLength(1);
+  });
+
+  it('is part of the graph in an open tidy scope, which notes what its backward makes', () => {
+    class Twice extends Function {
+      static forward(ctx: FunctionContext, x: Tensor): Tensor {
+        ctx.saveForBackward(x);
+        return x.square();
+      }
+      static backward(ctx: FunctionContext, g: Tensor): Tensor {
+        return g.mul(ctx.savedTensors[0]!).mul(2);
+      }
+    }
+    const f = compile(
+      (x: Tensor) => {
+        const y = Twice.apply(x.requiresGrad_());
+        const [slope] = grad(y.sum(), [x], { createGraph: true });
+        y.add(slope!.square()).sum().backward();
+      },
+      { backend, fullgraph: true },
+    );
+    for (const value of [1, 2, 3]) {
+      const x = tensor([value]);
+      tidy(() => f(x));
+      expect(x.grad!.toArray()).toEqual([10 * value]);
+    }
   });
 
   it('may hand arguments through, keep tensors as properties, and mark results', () => {

@@ -6,6 +6,7 @@
  * what the trials left there must go. A container of the code itself is another one in every trial; one that
  * two trials write to is not its own.
  */
+import { madeTensors } from '../memory/made-tensors.js';
 import { isTensor } from '../tensor-factory.js';
 
 /** A write: to what, and how to take it back. */
@@ -65,7 +66,8 @@ function noteWrites<R>(fn: () => R, writes: Write[]): R {
     Object.defineProperty(prototype, name, {
       ...original,
       value: function (this: object, ...args: unknown[]): unknown {
-        if (args.some(isTensor)) {
+        // An open `tidy` scope notes every new tensor in a list of its own.
+        if (this !== madeTensors.list && args.some(isTensor)) {
           const write = { container: this, undo: undo(this as never, args) };
           writes[writes.length] = write;
         }
