@@ -103,3 +103,44 @@ it('vmap over directions behind a graph break has the values, and cannot be diff
     );
   }
 });
+
+describe('vmap over directions of what compiled code made', () => {
+  const rows = [
+    [3, 0],
+    [0, 12],
+  ];
+  const along =
+    (y: Tensor, x: Tensor) =>
+    (v: Tensor): Tensor =>
+      grad(y, x, { gradOutputs: v, retainGraph: true })[0]!;
+
+  it('runs its backward once for each example, behind a graph break', () => {
+    const fn = compile((x: Tensor): [Tensor, Tensor] => {
+      const y = x.pow(3);
+      graphBreak();
+      const product = along(y, x);
+      return [vmap(product, { inDims: 1 })(eye(2)), vmap(vmap(product))(eye(2).unsqueeze(1))];
+    });
+    for (let call = 0; call < 4; call++) {
+      const [one, nested] = fn(tensor([1, 2], { requiresGrad: true }));
+      expect(one.toArray()).toEqual(rows);
+      expect(nested.squeeze(1).toArray()).toEqual(rows);
+    }
+  });
+
+  it('runs its backward once for each example, outside', () => {
+    const cube = compile((x: Tensor) => x.pow(3));
+    const x = tensor([1, 2], { requiresGrad: true });
+    const y = cube(x);
+    expect(vmap(along(y, x))(eye(2)).toArray()).toEqual(rows);
+    // Beside directions that all examples share.
+    const z = y.mul(eye(2).select(0, 0));
+    const both = vmap(
+      (v: Tensor) => grad([y, z], x, { gradOutputs: [v, tensor([1, 1])], retainGraph: true })[0]!,
+    );
+    expect(both(eye(2)).toArray()).toEqual([
+      [6, 0],
+      [3, 12],
+    ]);
+  });
+});

@@ -18,6 +18,7 @@ import {
   type StorageKeeper,
   gradMode,
   holdGradient,
+  modes,
   modifiedSince,
   backwardTwice,
   outsideScopes,
@@ -189,6 +190,9 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     grads: readonly (Tensor | null)[],
     isWanted: ((edge: Edge) => boolean) | null = null,
   ): readonly (Tensor | null)[] {
+    // Of vmap: compiled code takes one example.
+    const batched = modes.pre?.eachExample?.(grads, (own) => this.apply(own, isWanted));
+    if (batched != null) return batched;
     const { program } = this;
     const arrived = program.tangents.map((_, i) => grads[i] != null);
     this.wanted = isWanted === null ? null : this.someOf(isWanted);

@@ -28,6 +28,8 @@ export interface BackwardCall {
   readonly inputs: readonly Tensor[] | null;
 }
 
+type MaybeTensors = readonly (Tensor | null)[];
+
 /** A mode above everything: captures or replays a program. */
 export interface PreDispatchMode {
   readonly name: string;
@@ -77,6 +79,11 @@ export interface PreDispatchMode {
    * the reads that come before a write.
    */
   onAccess?(storage: Storage, writes: boolean): void;
+  /**
+   * Calls code that needs tensors with memory once for each example that some of these stand for, and gives its results
+   * for all of them; null where they stand for no examples.
+   */
+  eachExample?(tensors: MaybeTensors, fn: (own: MaybeTensors) => MaybeTensors): MaybeTensors | null;
   /** Why a mode has something to do before memory is read, or written; null if it has not. */
   dueBefore?(storage: Storage, writes: boolean): object | null;
 }

@@ -13,6 +13,8 @@ import { checkInPlace } from '../dispatch/check-in-place.js';
 import { type BackwardCall, type PreDispatchMode, withPreDispatchMode } from '../dispatch/modes.js';
 import type { Storage } from '../memory/storage.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
+import { stack } from '../ops/arrange/join.js';
+import { select } from '../ops/view/slice.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -137,6 +139,28 @@ export class VmapMode implements PreDispatchMode {
   /** What a rule returns, as batched tensors. */
   private wrapped(rule: () => unknown): unknown {
     return this.below(() => mapResult(rule(), (tensor) => makeBatched(tensor, 0, this)));
+  }
+
+  eachExample(
+    tensors: readonly (Tensor | null)[],
+    fn: (own: readonly (Tensor | null)[]) => readonly (Tensor | null)[],
+  ): readonly (Tensor | null)[] | null {
+    if (!tensors.some((tensor) => batchedAt(tensor, this) !== null))
+      return this.below(() => this.outer?.eachExample?.(tensors, fn) ?? null);
+    return this.below(() => {
+      const rows = Array.from({ length: this.size }, (_, i) =>
+        fn(
+          tensors.map((tensor) => {
+            const batched = batchedAt(tensor, this);
+            return batched === null ? tensor : select(batched.value, batched.dim, i);
+          }),
+        ),
+      );
+      return rows[0]!.map((first, at) => {
+        if (first === null) return null;
+        return makeBatched(stack(rows.map((row) => row[at]!)), 0, this);
+      });
+    });
   }
 
   // ---- events that are not operators
