@@ -205,6 +205,30 @@ describe.each(modes)('Muon, %s', (_, compiled) => {
     expect(graphs).toBe(1);
   });
 
+  it('takes other options of its iteration between steps', () => {
+    const play = (isCompiled: boolean): unknown => {
+      manualSeed(7);
+      const param = new Parameter(randn([4, 3]));
+      const optimizer = new optim.Muon([param], { lr: 0.1 });
+      const [group] = optimizer.paramGroups;
+      run(optimizer, isCompiled, (step) => {
+        for (const [nsSteps, eps] of [
+          [5, 1e-7],
+          [5, 1e-7],
+          [1, 1e-7],
+          [1, 3],
+          [5, 1e-7],
+        ] as const) {
+          Object.assign(group!, { nsSteps, eps });
+          param.grad = randn([4, 3]);
+          step();
+        }
+      });
+      return param.detach().toArray();
+    };
+    expect(play(compiled)).toEqual(play(false));
+  });
+
   it('applies updates whose singular values are near 1', () => {
     manualSeed(6);
     const param = new Parameter(tensor(0).expand([8, 5]).clone());

@@ -61,9 +61,10 @@ export class Decisions {
       this.numbers.set(tensor, now);
       this.changes++;
     }
-    const inputs = Array.from(named, ([name, value]) =>
-      value instanceof HostArray ? `${name} = [${value.shape}] ${value.data}` : name,
-    );
+    const inputs = Array.from(named, ([name, value]) => {
+      if (value instanceof HostArray) return `${name} = [${value.shape}] ${value.data}`;
+      return Array.isArray(value) ? `${name} of ${value.length}` : name;
+    });
     return `${this.changes}: ${inputs.join('; ')}`;
   }
 }

@@ -69,11 +69,16 @@ function recordOf(inputs: OnnxInputs): Readonly<Record<string, OnnxInput>> | nul
   return isRecord ? first : null;
 }
 
+/** Models so far. */
+let count = 0;
+
 /** See the file header. Made by `importOnnx`. */
 export class OnnxModule extends Module {
   /** Tensors of the file that are no initialisers, by the device that they are for. */
   readonly constants: Partial<Record<DeviceType, readonly Tensor[]>> = {};
   private readonly _model: OnnxModel;
+  /** Tells it from other models. */
+  private readonly _number = count++;
   private readonly _places: ReadonlyMap<TensorLiteral, Place>;
   private readonly _made: ReadonlySet<unknown>;
   private readonly _onHost = new WeakMap<HostArray, Value>();
@@ -153,8 +158,9 @@ export class OnnxModule extends Module {
     if (usesForeignOperators(this._model) || !tensors.every((tensor) => this._made.has(tensor)))
       return run(named);
     this.placeConstants(device);
-    const key = this._decisions.keyOf(named, tensors);
-    return trustedRegion(this, 'forward', { given: values, key }, () => run(named));
+    const key = `${this._number} ${this._isDouble} ${this._decisions.keyOf(named, tensors)}`;
+    const read = { reads: tensors.concat(this.constants[device]!), given: values, key };
+    return trustedRegion(this, 'forward', read, () => run(named));
   }
 
   /** Makes the tensors of constants before a call is traced, where the trace finds them. */

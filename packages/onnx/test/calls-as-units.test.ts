@@ -226,3 +226,18 @@ it('operators from outside run in every call', async () => {
   const run = compile((x: Tensor) => model.call(x).y!);
   expect([1, 2, 3].map(() => numbers(run(tensor([0])))[0])).toEqual([1, 2, 3]);
 });
+
+it('models that hold tensors alike are not taken for one another', async () => {
+  const file = (op: string): Uint8Array =>
+    build({
+      inputs: [value('x', [2])],
+      outputs: [value('y', [2])],
+      initializers: [floats('w', [2], [1, 2])],
+      nodes: [{ op, in: ['x', 'w'], out: ['y'] }],
+    });
+  const models = [await importOnnx(file('Mul')), await importOnnx(file('Sub'))];
+  const run = compile((model: OnnxModule, x: Tensor) => model.call(x).y!);
+  for (let i = 0; i < 3; i++)
+    for (const [k, model] of models.entries())
+      expect(numbers(run(model, tensor([5, 7])))).toEqual([[5, 14], [4, 5]][k]);
+});

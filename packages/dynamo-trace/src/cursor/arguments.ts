@@ -162,6 +162,19 @@ export function tensorPattern(
   known: Pattern | null = null,
   older: Older<Pattern> | null = null,
 ): TensorPattern {
+  const pattern = boundPattern(recorder, tensor, known, older);
+  if (!recorder.builder.has(pattern.slot)) addInput(recorder, pattern.slot, tensor);
+  recorder.region?.uses.add(pattern.slot);
+  return pattern;
+}
+
+/** The same of a tensor that becomes an input when an operator uses it. */
+export function boundPattern(
+  recorder: Recorder,
+  tensor: Tensor,
+  known: Pattern | null = null,
+  older: Older<Pattern> | null = null,
+): TensorPattern {
   const { frame } = recorder;
   const isBound = frame.slotOf(tensor) >= 0;
   if (!isBound) {
@@ -170,8 +183,6 @@ export function tensorPattern(
     frame.bind(recorder.numbering.slots++, tensor);
   }
   const slot = frame.slotOf(tensor);
-  if (!recorder.builder.has(slot)) addInput(recorder, slot, tensor);
-  recorder.region?.uses.add(slot);
   if (known?.code === 0 || known?.code === 1) {
     if (known.code === 1) noteGuard(recorder, slot, known.guard);
     return known;
@@ -182,18 +193,21 @@ export function tensorPattern(
   return { code: 1, slot, guard, gains: frame.givesGradients(tensor) };
 }
 
-function noteGuard(recorder: Recorder, slot: number, guard: TensorGuard): void {
-  recorder.guards.set(slot, guard);
-  if (guard.isSymbolic) recorder.varying.add(slot);
-  const node = recorder.builder.node(slot);
-  if (node.op === 'placeholder') node.meta.symbolicVal = symbolicShapeOf(guard);
+function noteGuard({ guards, varying }: Recorder, slot: number, guard: TensorGuard): void {
+  guards.set(slot, guard);
+  if (guard.isSymbolic) varying.add(slot);
 }
 
-function addInput(recorder: Recorder, slot: number, tensor: Tensor): void {
-  const { sources } = recorder.numbering;
-  const source = sources.get(slot) ?? recorder.options.sources.nameOf(tensor);
-  sources.set(slot, source);
-  recorder.builder.addInput(slot, tensor, identifierOf(source), source);
+function addInput(
+  { builder, guards, numbering, options }: Recorder,
+  slot: number,
+  tensor: Tensor,
+): void {
+  const source = numbering.sources.get(slot) ?? options.sources.nameOf(tensor);
+  numbering.sources.set(slot, source);
+  builder.addInput(slot, tensor, identifierOf(source), source);
+  const guard = guards.get(slot);
+  if (guard !== undefined) builder.node(slot).meta.symbolicVal = symbolicShapeOf(guard);
 }
 
 function guardOf(

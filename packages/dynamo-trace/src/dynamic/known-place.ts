@@ -266,9 +266,8 @@ function operandsOf(step: MakingStep): readonly number[] | null {
     case 'region': {
       const { jump, inputs } = step;
       if (jump === null || !jump.steps.every(hasOneCase)) return null;
-      const given = [...inputs, ...jump.implicit];
-      if (!given.every(isWhole)) return null;
-      return given.flatMap((input) => ('slot' in input ? input.slot : []));
+      if (!inputs.every(isWhole)) return null;
+      return inputs.flatMap((input) => ('slot' in input ? input.slot : []));
     }
   }
 }

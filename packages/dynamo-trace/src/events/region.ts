@@ -1,27 +1,26 @@
 /**
  * @file Event: a trusted region, code that a replay may jump over.
  *
- * The body runs and its ops are recorded as always; in addition the region notes what it read and what it made, so that a replay can check the owner once and jump over it. Any owner of the class will do whose
- * guards hold: equal modules share a trace. If a region read something that cannot be found on its owner again, set
- * a gradient or broke the graph, it is matched step by step.
+ * The body runs and its ops are recorded as always; in addition the region notes what it read and what it made, so
+ * that a replay can compare the inputs once and jump over it. Owners of one class with equal inputs share a trace. If a
+ * region read a tensor that is no input of it, set a gradient or broke the graph, it is matched step by step.
  */
 import { userFrame } from '@tessera/graph';
-import { SymScalar, treeFlatten, treeLeaves, treeUnflatten } from '@tessera/shared';
+import { SymScalar, treeFlatten, treeLeaves, treePaths, treeUnflatten } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { type RegionInputs, modes } from '@tessera/tensor/internal';
 import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
-import { tensorPattern } from '../cursor/arguments.js';
-import { ShapeBinding } from '../dynamic/shape-binding.js';
-import { OwnerGuards } from '../guards/owner-guards.js';
+import { boundPattern } from '../cursor/arguments.js';
+import { literal } from '../guards/guard-words.js';
 import {
+  type ConstPattern,
   type Pattern,
-  type TensorPattern,
   instantiate,
-  integersOf,
   matchAll,
-  unbindPatterns,
+  sameConstant,
+  slotsOf,
 } from '../trace/pattern.js';
 import {
   type OutSpec,
@@ -43,21 +42,16 @@ interface RegionCall {
 /** See the file header. */
 export const REGION: EventKind<RegionCall, unknown> = {
   match(cursor, call) {
-    const { steps } = cursor.at;
-    for (let i = 0; i < steps.length; i++) {
-      const step = steps[i]!;
+    const { frame } = cursor;
+    const leaves = leavesOf(call.inputs);
+    for (const step of cursor.at.steps) {
       if (step.kind !== 'region' || !isFor(step, call)) continue;
-      if (step.gradMode !== cursor.frame.gradMode) continue;
-      if (step.jump === null) {
-        if (matchAll(step.inputs, treeLeaves(call.inputs), cursor.frame))
-          return enter(cursor, step, call);
-        continue;
-      }
-      const produced = matchJump(step, step.jump, call, cursor);
-      if (produced === null) continue;
+      if (step.gradMode !== frame.gradMode || !matchAll(step.inputs, leaves, frame)) continue;
+      if (step.jump === null) return enter(cursor, step, call);
+      const produced = knownResults(cursor, step, step.jump);
       const result =
-        produced instanceof ShapeBinding
-          ? enterNewSizes(cursor, step, step.jump, produced, call)
+        produced === null
+          ? enterNewSizes(cursor, step, step.jump, call)
           : jump(cursor, step.jump, produced);
       if (step.isWatched) cursor.flush(WATCHED);
       return result;
@@ -80,12 +74,27 @@ export const REGION: EventKind<RegionCall, unknown> = {
     const what = `${owner.constructor.name}.${name}`;
     if (step === undefined)
       return { text: `the call went on with ${what} where the recorded call did not` };
-    const text = step.jump?.guards.reason(owner) ?? null;
-    return text === null
-      ? { text: `other tensors were passed to ${what}`, about: [owner, ...treeLeaves(inputs)] }
-      : { text, isExact: true };
+    const { reads = [], ...others } = inputs;
+    const leaves = leavesOf(inputs);
+    const i = step.inputs.findIndex(
+      (pattern, k) => pattern.code === 2 && !sameConstant(pattern.value, leaves[k]),
+    );
+    if (i < 0) return { text: `other tensors were passed to ${what}`, about: [owner, ...leaves] };
+    const { value } = step.inputs[i] as ConstPattern;
+    const path = treePaths(treeFlatten(others).spec)[i - reads.length];
+    return { text: `${nameOf(owner)}${path} == ${literal(value)}`, isExact: true };
   },
 };
+
+/** An owner as reports name it. */
+function nameOf(owner: object): string {
+  return `G['${owner.constructor.name}']`;
+}
+
+/** What is compared: the tensors that the region has anyhow, and the leaves of its other inputs. */
+function leavesOf({ reads = [], ...inputs }: RegionInputs): unknown[] {
+  return [...reads, ...treeLeaves(inputs)];
+}
 
 function isFor(
   { ownerClass, name }: RegionStep,
@@ -96,34 +105,14 @@ function isFor(
 
 // ---- matching
 
-/**
- * What the region leaves behind if its owner and inputs are as recorded, else null. A `ShapeBinding` says that
- * they are, with sizes not met before.
- */
-function matchJump(
-  step: RegionStep,
-  { guards, implicit, produced, isStatic }: RegionJump,
-  { owner, inputs }: RegionCall,
+/** What a region leaves behind whose inputs are as recorded; null at sizes that were not met before. */
+function knownResults(
   { frame, specializer }: Cursor,
-): readonly OutSpec[] | ShapeBinding | null {
-  const { shapes } = frame;
-  const found = guards.check(owner);
-  if (found === null) return null;
-  if (!matchAll(step.inputs, treeLeaves(inputs), frame)) return null;
-  const withInputs = frame.shapes;
-  if (!matchAll(implicit, found, frame)) {
-    unbindPatterns(step.inputs, step.inputs.length, frame);
-    frame.unbindSymbols(shapes);
-    return null;
-  }
-  const symbolic = frame.shapes;
-  if (symbolic.parent === null || isStatic) return produced;
-  const known = specializer.known(step, null);
-  if (known !== null) return known as readonly OutSpec[];
-  // The body binds what it reads itself; its inputs stay bound.
-  unbindPatterns(implicit, implicit.length, frame);
-  frame.unbindSymbols(withInputs);
-  return symbolic;
+  step: RegionStep,
+  { produced, isStatic }: RegionJump,
+): readonly OutSpec[] | null {
+  if (frame.shapes.parent === null || isStatic) return produced;
+  return specializer.known(step, null) as readonly OutSpec[] | null;
 }
 
 function jump(
@@ -161,10 +150,10 @@ function enterNewSizes(
   cursor: Cursor,
   step: RegionStep,
   { exit, produced }: RegionJump,
-  shapes: ShapeBinding,
   call: RegionCall,
 ): unknown {
   const { frame, specializer } = cursor;
+  const { shapes } = frame;
   const before = specializer.behind;
   const result = enter(cursor, step, call);
   if (!cursor.matching || cursor.at !== exit) return result;
@@ -195,19 +184,18 @@ function recordRegion(
   { owner, name, inputs, fn }: RegionCall,
 ): unknown {
   const { frame, numbering, options } = recorder;
-  const ownerName = `G['${owner.constructor.name}']`;
-  const guards = new OwnerGuards(owner, ownerName);
+  const ownerName = nameOf(owner);
   options.sources.addObject(owner);
-  const { leaves, spec } = treeFlatten(inputs);
+  const { reads = [], ...others } = inputs;
+  const { leaves, spec } = treeFlatten(others);
   const region = new RegionRecord();
   const older = recorder.alignment.enter((step) => isFor(step, { owner, name }));
-  const firstNew = numbering.slots;
   const patterns: Pattern[] = [];
-  const values = leaves.map((leaf, i) => {
+  const values = [...reads, ...leaves].map((leaf, i) => {
     if (isTensor(leaf)) {
       const like = older?.inputs[i];
       patterns.push(
-        tensorPattern(recorder, leaf, null, like && { pattern: like, calls: older!.calls }),
+        boundPattern(recorder, leaf, null, like && { pattern: like, calls: older!.calls }),
       );
       return leaf;
     }
@@ -216,7 +204,7 @@ function recordRegion(
       return leaf;
     }
     const index = numbering.scalars++;
-    const scalar = new SymScalar(leaf, 'float', `${ownerName}.${name} input ${i}`);
+    const scalar = new SymScalar(leaf, 'float', `${ownerName}.${name} input ${i - reads.length}`);
     frame.scalars[index] = leaf;
     region.scalars.set(scalar, index);
     patterns.push({ code: 4, index, kind: 'float' });
@@ -241,43 +229,27 @@ function recordRegion(
   const before = cursor.specializer.behind;
   let result: unknown;
   try {
-    result = fn(treeUnflatten(values, spec));
+    result = fn(treeUnflatten(values.slice(reads.length), spec));
   } finally {
     recorder.region = null;
     cursor.inRegion = false;
   }
-  if (!region.broken) {
-    const implicit = implicitInputs(recorder, region, patterns, firstNew, guards);
-    if (implicit !== null && bindsAll(implicit, bound, frame.shapes))
-      step.jump = makeJump(cursor, from, region.produced, guards, implicit, result);
-    if (step.jump !== null) {
-      cursor.path.splice(from, Infinity, step.jump.steps);
-      cursor.specializer.note(step, null, { outs: step.jump.produced }, frame.shapes, before);
-    }
+  // A jump binds the symbols of the inputs and no others.
+  if (!region.broken && frame.shapes === bound && readsOnly(patterns, region))
+    step.jump = makeJump(cursor, from, region.produced, result);
+  if (step.jump !== null) {
+    cursor.path.splice(from, Infinity, step.jump.steps);
+    cursor.specializer.note(step, null, { outs: step.jump.produced }, bound, before);
   }
   const given = step.jump === null ? region.produced : step.jump.produced.map(({ slot }) => slot);
   recorder.visible.push(...given);
   return result;
 }
 
-/** What the tensors of the owner must be that a region reads; null if one of them cannot be found on it. */
-function implicitInputs(
-  { frame, guards: external }: Recorder,
-  { uses, produced }: RegionRecord,
-  inputs: readonly Pattern[],
-  firstNew: number,
-  guards: OwnerGuards,
-): RegionJump['implicit'] | null {
-  const given = new Set(inputs.map((pattern) => ('slot' in pattern ? pattern.slot : -1)));
-  const slots = [...uses].filter((slot) => !given.has(slot) && !produced.has(slot));
-  const isFound = slots.every((slot) => guards.ask(frame.slots[slot]!) !== undefined);
-  guards.seal();
-  if (!isFound) return null;
-  return slots.map((slot): TensorPattern =>
-    slot < firstNew
-      ? { code: 0, slot }
-      : { code: 1, slot, guard: external.get(slot)!, gains: false },
-  );
+/** Whether a region read nothing but its inputs and what it made itself. */
+function readsOnly(inputs: readonly Pattern[], { uses, produced }: RegionRecord): boolean {
+  const given = new Set(inputs.flatMap(slotsOf));
+  return [...uses].every((slot) => given.has(slot) || produced.has(slot));
 }
 
 /** A jump over what is in the path from an index on; null if a replay could not tell what the region leaves behind. */
@@ -285,8 +257,6 @@ function makeJump(
   { frame, path, at: exit }: Cursor,
   from: number,
   made: ReadonlySet<number>,
-  guards: OwnerGuards,
-  implicit: RegionJump['implicit'],
   result: unknown,
 ): RegionJump | null {
   const { leaves, spec } = treeFlatten(result);
@@ -295,8 +265,6 @@ function makeJump(
   if (slots.includes(-1)) return null;
   const steps = path.slice(from).flat();
   return {
-    guards,
-    implicit,
     leaves: leaves.map((leaf): Pattern =>
       isTensor(leaf) ? { code: 0, slot: frame.slotOf(leaf) } : { code: 2, value: leaf },
     ),
@@ -310,30 +278,12 @@ function makeJump(
   };
 }
 
-/** Whether a jump binds every symbol that the body bound: those of the owner's tensors. */
-function bindsAll(
-  implicit: readonly TensorPattern[],
-  before: ShapeBinding,
-  after: ShapeBinding,
-): boolean {
-  const jumped = new Set(
-    implicit.flatMap((pattern) =>
-      pattern.code === 1 ? integersOf(pattern).map(({ bind }) => bind) : [],
-    ),
-  );
-  for (let at = after; at !== before; at = at.parent!) if (!jumped.has(at.symbol)) return false;
-  return true;
-}
-
-/**
- * Records a matched region again: what it makes inside stays there. Inputs come in the order in which they came first, so
- * that graphs of all sizes are one program.
- */
+/** Records a matched region again: what it makes inside stays there. */
 export function rebuildRegion(recorder: Recorder, step: RegionStep): void {
   const { frame } = recorder;
   observeStep(step, recorder.shapes.call, frame);
   for (const pattern of step.inputs)
     if (pattern.code === 0 || pattern.code === 1)
-      tensorPattern(recorder, frame.slots[pattern.slot]!, pattern);
+      boundPattern(recorder, frame.slots[pattern.slot]!, pattern);
   if (step.jump !== null) for (const { slot } of step.jump.produced) recorder.visible.push(slot);
 }

@@ -49,24 +49,21 @@ export interface Failure {
 }
 
 /** What guards are made of. */
-export interface Findings {
+interface Findings {
   /** Guards of everything but tensors. */
   readonly guards: readonly Guard[];
   /** Tensors, in the order in which they are found, also several times. */
   readonly tensors: readonly { readonly tensor: Tensor; readonly place: Place }[];
-  /** Gradients that tensors have: which may be there or not. */
-  readonly grads: readonly { readonly tensor: Tensor; readonly place: Place }[];
 }
 
 /** Walks roots and makes guards of what is found; `everything` as for `walk`. */
-export function findGuards(
+function findGuards(
   roots: readonly Root[],
   everything: boolean,
   objects: ObjectIdentities | null,
 ): Findings {
   const guards: Guard[] = [];
   const tensors: Findings['tensors'][number][] = [];
-  const grads: Findings['grads'][number][] = [];
   roots.forEach(({ name, value: of }, root) => {
     const at = (source: Source): Place => ({ root, source });
     walk(
@@ -87,16 +84,16 @@ export function findGuards(
         prototype: (value, source, kind) =>
           guards.push(prototypeGuard(at(source), value, kind !== 'tracked')),
         opaque: (value, source) => guards.push(opaqueGuard(at(source), value)),
+        // Gradients may be there or not.
         tensor: (tensor, source) => {
-          const isGrad = source.steps.at(-1)?.kind === 'grad';
-          (isGrad ? grads : tensors).push({ tensor, place: at(source) });
+          if (source.steps.at(-1)?.kind !== 'grad') tensors.push({ tensor, place: at(source) });
         },
       },
       everything,
     );
   });
   objects?.seal();
-  return { guards, tensors, grads };
+  return { guards, tensors };
 }
 
 /** See the file header. */

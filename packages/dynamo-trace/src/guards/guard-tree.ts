@@ -6,7 +6,7 @@
  * object and of its primitive attributes hold.
  */
 import { type Key, type SourceStep, follow, readStep } from '@tessera/graph';
-import { type Tensor, isTensor } from '@tessera/tensor';
+import type { Tensor } from '@tessera/tensor';
 import { passedBefore } from '../trace/pattern.js';
 import type { Guard, Place } from './guard.js';
 
@@ -56,7 +56,7 @@ export class GuardTree {
     const node = this.nodeAt(guard.place);
     node.guards.push(guard);
     node.layout ??= guard.parts.layout ?? null;
-    node.leaf = node.guards.length === 1 && guard.parts.isTensor === true ? guard : null;
+    node.leaf = node.guards.length === 1 && guard.kind === 'TENSOR_MATCH' ? guard : null;
   }
 
   /** A check gives what is at a place; returns its number. */
@@ -125,8 +125,7 @@ function holdsAt(
 }
 
 /** Whether a value passes the guard of a tensor: it carries what it passed before, or is looked at. */
-function passes({ kind, check, parts: { spec } }: Guard, value: unknown): boolean {
-  if (kind !== 'TENSOR_MATCH') return isTensor(value);
+function passes({ check, parts: { spec } }: Guard, value: unknown): boolean {
   return (spec !== undefined && passedBefore(spec, value)) || check(value);
 }
 

@@ -38,8 +38,6 @@ interface GuardParts {
   readonly opaque?: boolean;
   /** Another place that the condition is about; `check` is given what is there. */
   readonly other?: Place;
-  /** Whether it is the guard of a tensor. */
-  readonly isTensor?: boolean;
   /** A tensor that carries this guard passed it before. */
   readonly spec?: TensorGuard;
   /** Says the same as the guards of this object and of its primitive attributes, if it fits with these values. */
@@ -138,15 +136,6 @@ export function prototypeGuard(place: Place, prototype: object, exact: boolean):
   );
 }
 
-/** That a value is a tensor, whichever. */
-export function isTensorGuard(place: Place): Guard {
-  const print = (name: string): string => `type(${name}) is Tensor`;
-  return new Guard('TYPE_MATCH', place, print, isTensor, {
-    isTensor: true,
-    explain: noTensor,
-  });
-}
-
 /** A tensor with its metadata; what is symbolic holds for any size. */
 export function tensorGuard(place: Place, guard: TensorGuard): Guard {
   const { isSymbolic } = guard;
@@ -158,7 +147,6 @@ export function tensorGuard(place: Place, guard: TensorGuard): Guard {
     (name) => `${name}: ${guard.toString()}`,
     (now) => isTensor(now) && fits(now, ''),
     {
-      isTensor: true,
       ...(isSymbolic ? {} : { spec: guard }),
       explain: (now, name) =>
         isTensor(now) ? (guard.explain(now, name) ?? '') : noTensor(now, name),

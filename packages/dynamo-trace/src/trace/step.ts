@@ -15,12 +15,11 @@ import {
 } from '@tessera/tensor';
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';
 import type { BreakReason } from '../breaks/graph-breaks.js';
-import type { OwnerGuards } from '../guards/owner-guards.js';
 import type { StepRule } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import type { EntryPoint } from './entry-point.js';
 import type { Segment } from './segment.js';
-import { type Pattern, type TensorPattern, integersOf, slotsOf } from './pattern.js';
+import { type Pattern, integersOf, slotsOf } from './pattern.js';
 
 /** The steps that may come next, the latest first. */
 export interface TrieNode {
@@ -77,9 +76,6 @@ export interface OpStep {
 
 /** What a jump over a region needs; null where the region must be matched step by step. */
 export interface RegionJump {
-  readonly guards: OwnerGuards;
-  /** What the tensors of the owner must be that the region reads, in the order in which a check of the guards gives them. */
-  readonly implicit: readonly TensorPattern[];
   /** Tensors that the region leaves behind: those of its result that it made. */
   readonly produced: readonly OutSpec[];
   /** Leaves of the result, and its structure. */
@@ -95,7 +91,7 @@ export interface RegionJump {
 /** A trusted region: `next` leads inside, `jump.exit` behind it. Without a jump it is transparent. */
 export interface RegionStep {
   readonly kind: 'region';
-  /** Class of the owner: any instance will do whose guards hold. */
+  /** Class of the owner: any instance will do whose inputs fit. */
   readonly ownerClass: unknown;
   readonly name: string;
   /** Grad mode in which it was entered. */

@@ -3,8 +3,8 @@
  *
  * The numbers of an update (step size, bias corrections) follow from a group's options and from how often a parameter
  * was updated, or are carried from one update to the next. Parameters of one group with equal step counts, equal carried
- * numbers and the same kinds of state form a bucket, which needs one set of numbers. Buckets are also what a tracer
- * guards on an optimizer: the tensors that an update reads and the choices that select its ops, and none of the numbers.
+ * numbers and the same kinds of state form a bucket, which needs one set of numbers. The tensors that an update reads
+ * and the choices that select its ops are those of the buckets.
  */
 import type { Tensor } from '@tessera/tensor';
 import type { CommonOptions, ParamGroup } from './param-group.js';
@@ -23,7 +23,7 @@ export interface ParamState {
 }
 
 /** Choices that select the ops of an update: `amsgrad`, `maximize`, whether there is weight decay. */
-export type Structure = Readonly<Record<string, boolean>>;
+export type Structure = Readonly<Record<string, boolean | string>>;
 
 /** See the file header. What starts with an underscore is not guarded. */
 export interface Bucket<O extends CommonOptions> {
@@ -40,6 +40,26 @@ export interface Plan<O extends CommonOptions> {
   readonly buckets: readonly Bucket<O>[];
   /** All parameters with gradients, in group order. */
   readonly _active: readonly Tensor[];
+  /** All tensors of the buckets. */
+  readonly _tensors: readonly Tensor[];
+  /** The choices of each. */
+  readonly _choices: readonly Pick<Bucket<O>, 'structure'>[];
+  /** Which of the tensors are what. */
+  readonly _parts: string;
+}
+
+/** The plan of a step with these buckets. */
+export function planOf<O extends CommonOptions>(
+  buckets: readonly Bucket<O>[],
+  active: readonly Tensor[],
+): Plan<O> {
+  return {
+    buckets,
+    _active: active,
+    _tensors: buckets.flatMap(({ params, state }) => [...params, ...Object.values(state).flat()]),
+    _choices: buckets.map(({ structure }) => ({ structure })),
+    _parts: buckets.map(({ params, state }) => [params.length, ...Object.keys(state)]).join(';'),
+  };
 }
 
 /** Whether two structures make the same choices. */

@@ -119,7 +119,9 @@ export class Muon extends Optimizer<MuonOptions, MuonScalars> {
   }
 
   protected override structure(group: MuonOptions): Structure {
-    return { nesterov: group.nesterov, matchRmsAdamw: group.adjustLrFn === 'matchRmsAdamw' };
+    const { nesterov, adjustLrFn, nsCoefficients, eps, nsSteps } = group;
+    const iteration = [...nsCoefficients, eps, nsSteps].join();
+    return { nesterov, matchRmsAdamw: adjustLrFn === 'matchRmsAdamw', iteration };
   }
 
   protected override stateTensors(param: Tensor): Record<string, Tensor> {

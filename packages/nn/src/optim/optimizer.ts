@@ -13,6 +13,7 @@
 import { checkOptionNames, inspectsAs } from '@tessera/shared';
 import { type Tensor, enableGrad, keep, noGrad } from '@tessera/tensor';
 import {
+  activeMode,
   gradientOf,
   inLibraryScope,
   trackClass,
@@ -30,6 +31,7 @@ import {
   type Structure,
   holdsStates,
   makeBuckets,
+  planOf,
   sameStructure,
 } from './bucket.js';
 import { type OptimizerStateDict, exportState, importState } from './optimizer-state-dict.js';
@@ -59,7 +61,7 @@ export abstract class Optimizer<
   readonly state: Map<Tensor, ParamState> = new Map();
   /** The learning rate of those groups. */
   private readonly _rate: number | Tensor;
-  private _plan: Plan<O> = { buckets: [], _active: [] };
+  private _plan: Plan<O> = planOf<O>([], []);
 
   /** `options` replace the defaults of the same names. @throws invalid-argument */
   constructor(params: OptimizerParams<O>, defaults: O, options: OptionsInput<O> = {}) {
@@ -116,7 +118,7 @@ export abstract class Optimizer<
    */
   step(closure: (() => Tensor) | null = null): Tensor | null {
     const loss = closure === null ? null : enableGrad(closure);
-    const { buckets } = this.prepare();
+    const { buckets, _active, _tensors, _choices, _parts: parts } = this.prepare();
     const scalars = buckets.map(({ _group, _records: records }) => {
       // Options that are tensors are read once: in a compiled step each reading breaks the graph.
       const group = { ..._group };
@@ -130,9 +132,13 @@ export abstract class Optimizer<
       noGrad(() => buckets.forEach((bucket, i) => this.update(bucket, lifted[i]!)));
     };
     // An update of the user's own may read anything; a leaf that a compiled call makes is nothing that exists before it.
-    if (isTrustedUpdate(this.update) && !buckets.some(({ params }) => params.some(isMadeByCall)))
-      inLibraryScope(() => trustedRegion(this, 'step', { scalars }, update));
-    else update({ scalars });
+    if (!isTrustedUpdate(this.update) || buckets.some(({ params }) => params.some(isMadeByCall)))
+      update({ scalars });
+    else if (activeMode(_active) === null) inLibraryScope(() => update({ scalars }));
+    else {
+      const reads = _tensors.concat(_active.map((param) => gradientOf(param)!));
+      trustedRegion(this, 'step', { reads, scalars, buckets: _choices, parts }, update);
+    }
     return loss;
   }
 
@@ -174,7 +180,7 @@ export abstract class Optimizer<
         params.map((param) => this.readyState(param, group)),
       );
     });
-    return { buckets, _active: active };
+    return planOf(buckets, active);
   }
 
   /** The state of a parameter with all tensors that its group's choices ask for. */
@@ -188,7 +194,7 @@ export abstract class Optimizer<
     return state;
   }
 
-  /** What a tracer guards: the plan of the last step; the same object as long as it holds. */
+  /** Where a tracer finds tensors: the plan of the last step; the same object as long as it holds. */
   _trackedState(): object {
     return this._plan;
   }
@@ -214,7 +220,7 @@ export abstract class Optimizer<
     importState(dict, this, (param, group) =>
       withoutModes(() => noGrad(() => this.stateTensors(param, group))),
     );
-    this._plan = { buckets: [], _active: [] };
+    this._plan = planOf<O>([], []);
   }
 
   /** As PyTorch prints optimizers. */
