@@ -70,6 +70,24 @@ describe('trusted regions', () => {
     expect([owner._bodies, compiled.captures.length]).toEqual([3, 1]);
   });
 
+  it('match op by op if the gradient of what they give is watched', () => {
+    const owner = layer();
+    owner.weight.requiresGrad_();
+    const { call, function: compiled } = compileEager((x: Tensor) => {
+      const y = owner.call(x);
+      const z = y.mul(y);
+      y.retainGrad();
+      z.sum().backward();
+      return y.grad!.add(0);
+    });
+    for (let i = 1; i < 5; i++) {
+      owner.weight.grad = null;
+      expect(call(tensor([i, 1])).toArray()).toEqual([4 * i, 6]);
+      expect(owner.weight.grad!.toArray()).toEqual([4 * i * i, 6]);
+    }
+    expect([owner._bodies, compiled.captures.length]).toEqual([4, 2]);
+  });
+
   it('match op by op if their body breaks the graph', () => {
     const owner = {
       _bodies: 0,

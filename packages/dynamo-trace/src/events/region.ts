@@ -9,7 +9,6 @@ import { userFrame } from '@tessera/graph';
 import { SymScalar, treeFlatten, treeLeaves, treePaths, treeUnflatten } from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { type RegionInputs, modes } from '@tessera/tensor/internal';
-import { WATCHED } from '../breaks/graph-breaks.js';
 import type { Cursor } from '../cursor/cursor.js';
 import type { Recorder } from '../cursor/recorder.js';
 import { boundPattern } from '../cursor/arguments.js';
@@ -49,12 +48,9 @@ export const REGION: EventKind<RegionCall, unknown> = {
       if (step.gradMode !== frame.gradMode || !matchAll(step.inputs, leaves, frame)) continue;
       if (step.jump === null) return enter(cursor, step, call);
       const produced = knownResults(cursor, step, step.jump);
-      const result =
-        produced === null
-          ? enterNewSizes(cursor, step, step.jump, call)
-          : jump(cursor, step.jump, produced);
-      if (step.isWatched) cursor.flush(WATCHED);
-      return result;
+      return produced === null
+        ? enterNewSizes(cursor, step, step.jump, call)
+        : jump(cursor, step.jump, produced);
     }
     return MISS;
   },
@@ -218,7 +214,6 @@ function recordRegion(
     inputs: patterns,
     jump: null,
     calls: [recorder.shapes.call],
-    isWatched: false,
     next: { steps: [] },
   };
   cursor.append(step);

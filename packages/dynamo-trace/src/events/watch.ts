@@ -41,9 +41,11 @@ function watchIn(cursor: Cursor, frame: Frame | PastFrame, slot: number): boolea
   return true;
 }
 
-/** A segment ends behind a step from the next call on. @throws trace-late-watch */
-function markWatched(cursor: Cursor, frame: Frame | PastFrame, step: OpStep | RegionStep): void {
+/** A segment ends behind a step from the next call on; a region around it is not jumped over. @throws trace-late-watch */
+function markWatched(cursor: Cursor, frame: Frame | PastFrame, step: OpStep): void {
   step.isWatched = true;
+  for (const entry of frame.path)
+    if (Array.isArray(entry) && entry.includes(step)) (entry[0] as RegionStep).jump = null;
   if (frame.isCompiled) throw lateWatch(step);
   if (cursor.matching && frame === cursor.frame)
     cursor.diverge(() => ({ text: WATCHED.text, isExact: true }));
@@ -51,16 +53,13 @@ function markWatched(cursor: Cursor, frame: Frame | PastFrame, step: OpStep | Re
 }
 
 /** The step that made a value, or changed it last, if a later one reads it; `before` if no step of the segment did. */
-function makerOf({ path }: PastFrame | Frame, slot: number): OpStep | RegionStep | 'before' | null {
+function makerOf({ path }: PastFrame | Frame, slot: number): OpStep | 'before' | null {
   let isRead = false;
   for (const entry of path.toReversed()) {
     const steps: readonly Step[] = Array.isArray(entry) ? entry : [entry];
-    const maker = steps.find((step) => makes(step, slot));
-    if (maker !== undefined) {
-      // What a region makes and reads itself is not seen outside.
-      const marked = steps[0]!.kind === 'region' ? steps[0] : maker;
-      return isRead && (marked.kind === 'region' || isWatchable(marked)) ? marked : null;
-    }
+    const maker = steps.find((step): step is OpStep => makes(step, slot));
+    // What a region makes and reads itself is not seen outside; between a `backward()` and what differentiates its gradients no graph ends.
+    if (maker !== undefined) return isRead && maker.gives === null ? maker : null;
     isRead ||= steps.some((step) => readsSlot(step, slot));
   }
   return 'before';
@@ -75,24 +74,17 @@ function makes(step: Step, slot: number): boolean {
   );
 }
 
-/** Whether a graph may end behind a step: not between a `backward()` and what differentiates its gradients. */
-function isWatchable(step: Step): step is OpStep {
-  return step.kind === 'op' && step.gives === null;
-}
-
 function readsSlot(step: Step, slot: number): boolean {
   if (step.kind !== 'op') return false;
   return step.gives !== null || step.args.some((pattern) => slotsOf(pattern).includes(slot));
 }
 
-function lateWatch(step: OpStep | RegionStep): TesseraError {
-  const what = step.kind === 'op' ? step.op.qualifiedName : step.name;
-  const location = step.kind === 'op' ? (step.location ?? undefined) : undefined;
+function lateWatch({ op, location }: OpStep): TesseraError {
   return new TesseraError(
     'trace-late-watch',
-    `The gradient of the result of ${what} is watched (a hook, retainGrad() or grad()) after compiled code that made and used it has run.`,
+    `The gradient of the result of ${op.qualifiedName} is watched (a hook, retainGrad() or grad()) after compiled code that made and used it has run.`,
     {
-      location,
+      location: location ?? undefined,
       hints: [
         'Call the function again: from now on its graph ends behind that value.',
         'Set hooks before a graph break, and ask for gradients of intermediate values in every call or in none.',

@@ -16,24 +16,19 @@ import { isIndex, isOwnGetter, isPrimitive } from './followed-keys.js';
 
 type Fields = Partial<Readonly<Record<string | number, unknown>>>;
 
-/** Which attributes count besides those that are followed. */
-export interface FieldsOptions {
-  /** Symbols and attributes that are not enumerable count. */
-  readonly exact: boolean;
-  /** Where not all names count: those that do. */
-  readonly followed: ((now: object) => readonly Key[]) | null;
-}
-
-/** A check whether an object has the attributes that `object` has now, in their order; of those `keys` are followed. */
+/**
+ * A check whether an object has the attributes that `object` has now, in their order; of those `keys` are followed.
+ *
+ * @param exact whether symbols and attributes that are not enumerable count
+ */
 export function fieldsCheck(
   object: object,
   keys: readonly Key[],
-  { exact, followed }: FieldsOptions,
+  exact: boolean,
 ): (now: unknown) => boolean {
   const isSame = exact ? keysCheck(object, Reflect.ownKeys) : namesCheck(object, keys);
   return (now) =>
-    ((typeof now === 'object' && now !== null) || typeof now === 'function') &&
-    (isSame(now) || (followed !== null && sameKeys(followed(now), keys)));
+    ((typeof now === 'object' && now !== null) || typeof now === 'function') && isSame(now);
 }
 
 function keysCheck(object: object, list: (of: object) => readonly Key[]): (now: object) => boolean {
@@ -74,7 +69,8 @@ function valuesCheck(
   };
 }
 
-function sameKeys(a: readonly Key[], b: readonly Key[]): boolean {
+/** Whether keys are the same, in order. */
+export function sameKeys(a: readonly Key[], b: readonly Key[]): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;

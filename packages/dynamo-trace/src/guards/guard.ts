@@ -3,7 +3,7 @@
  */
 import { type Key, type Source, printKey, printSource } from '@tessera/graph';
 import { type Tensor, isTensor } from '@tessera/tensor';
-import { type Layout, fieldsCheck, layoutOf } from './fields.js';
+import { type Layout, fieldsCheck, layoutOf, sameKeys } from './fields.js';
 import { isIndex, isPrimitive } from './followed-keys.js';
 import { literal, noTensor, typeName } from './guard-words.js';
 import { prototypeDifference } from './prototypes.js';
@@ -232,7 +232,7 @@ function itemsGuard({ value, keys }: Container, place: Place, everything: boolea
   const type = value.constructor as typeof Map | typeof Set;
   const { size } = object;
   const items = Array.from(object.keys(), (item) => (isPrimitive(item) ? item : FOLLOWED));
-  const hasFields = everything ? fieldsCheck(value, keys, { exact: false, followed: null }) : null;
+  const hasFields = everything ? fieldsCheck(value, keys, false) : null;
   const print = (name: string): string => `len(${name}) == ${size}`;
   const isSame = (now: unknown): now is typeof object =>
     now instanceof type &&
@@ -260,13 +260,18 @@ function itemsGuard({ value, keys }: Container, place: Place, everything: boolea
 /** Attributes and their order. */
 function fieldsGuard(found: Container, place: Place, everything: boolean): Guard {
   const { value, kind, source, keys } = found;
-  const followed = (now: object): readonly Key[] => followedKeys(now, kind, source, everything);
-  const exact = kind !== 'tracked' && typeof value === 'object';
-  const check = fieldsCheck(value, keys, { exact, followed: everything ? null : followed });
+  const check = everything
+    ? fieldsCheck(value, keys, kind !== 'tracked' && typeof value === 'object')
+    : (now: unknown) =>
+        Object(now) === now && sameKeys(followedKeys(now as object, kind, source, false), keys);
   const isRecord = kind === 'record';
   const prototype: unknown = Object.getPrototypeOf(value);
+  // What is not for skipped calls is compared to put it into words.
   const hasLayout =
-    kind === 'tracked' && inheritsConstructor(value) && !Object.keys(value).some(isIndex);
+    everything &&
+    kind === 'tracked' &&
+    inheritsConstructor(value) &&
+    !Object.keys(value).some(isIndex);
   const of = hasLayout ? layoutOf(value, keys) : null;
   const valueAt = (key: Key): unknown => (value as Readonly<Record<Key, unknown>>)[key];
   return new Guard(

@@ -56,7 +56,7 @@ export function prototypeDifference(
   exact: boolean,
 ): () => Difference | null {
   const keys = Reflect.ownKeys(prototype);
-  const hasNames = fieldsCheck(prototype, keys, { exact, followed: null });
+  const hasNames = fieldsCheck(prototype, keys, exact);
   const values = keys.map((key) => ({ key, had: true, value: valueAt(prototype, key) }));
   const plain = values.filter(({ key }) => !isOwnGetter(prototype, key));
   const getters = values.filter(({ key }) => isOwnGetter(prototype, key));

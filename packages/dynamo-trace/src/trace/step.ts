@@ -101,7 +101,6 @@ export interface RegionStep {
   jump: RegionJump | null;
   /** Numbers of the recorded calls that walked here. */
   readonly calls: number[];
-  isWatched: boolean;
   readonly next: TrieNode;
 }
 
