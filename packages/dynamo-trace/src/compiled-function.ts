@@ -17,7 +17,7 @@ import type { RecordedBreak } from './breaks/report-break.js';
 import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
-import { abortCall, dropGradients, seal } from './events/return.js';
+import { abortCall, seal } from './events/return.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
@@ -227,7 +227,10 @@ export class CompiledFunction {
             ? end()
             : endInSlices(cursor, result, slicing, end);
         },
-        fail: (error) => ending(cursor, () => this.abort(cursor, error)),
+        fail: (error) =>
+          ending(cursor, () => {
+            if (!cursor.passing) abortCall(cursor, error);
+          }),
       },
     );
     if (outcome instanceof Promise && call.slicing === null) this.waits = true;
@@ -263,18 +266,9 @@ export class CompiledFunction {
       if (cursor.passing) seal(cursor, result);
       this.complete(cursor, recording(), returned);
     }
-    if (cursor instanceof PureCursor && !cursor.passing) {
-      this.options.onCapture?.(cursor, cursor.frame.segment!, result);
+    if (cursor instanceof PureCursor && !cursor.passing)
       this.artifacts.unshift(PureArtifact.make(cursor, recording(), result));
-    }
-    if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
     return result;
-  }
-
-  private abort(cursor: Cursor, error: unknown): void {
-    if (cursor.passing) return;
-    if (cursor.recorder?.options.recordOnly === true) dropGradients(cursor.recorder);
-    else abortCall(cursor, error);
   }
 
   // ---- recording
@@ -309,7 +303,6 @@ export class CompiledFunction {
     for (const { segment } of [...earlier.kept, frame]) if (segment !== null) segments.add(segment);
     for (const entry of recordedAt) entry.recordedCalls++;
     this.captures.push({ segments: [...segments], guards, breaks, reason, captureMs });
-    if (this.options.recordOnly === true) return;
     counters.inc('frames', 'captured');
     log('guards', () => [`Guards of ${this.name}:`, ...guards.lines()].join('\n  '));
   }

@@ -2,8 +2,6 @@
  * @file Options of a compiled function.
  */
 import type { Backend } from './backend.js';
-import type { Cursor } from './cursor/cursor.js';
-import type { Segment } from './trace/segment.js';
 
 /** Any function: the compiler knows nothing of its arguments. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- functions of any signature are compiled
@@ -22,10 +20,6 @@ export interface TraceOptions {
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;
-  /** Nothing is computed, and no gradient is kept: the graph of a capture is all that is wanted. */
-  readonly recordOnly?: boolean;
-  /** Called at the end of a `pure` capture. */
-  readonly onCapture?: (cursor: Cursor, segment: Segment, result: unknown) => void;
   /** Symbolic sizes: all dims of arguments, none, or (undefined) the dims that changed once. */
   readonly dynamic?: boolean;
 }

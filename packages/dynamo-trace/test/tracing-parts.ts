@@ -44,7 +44,6 @@ export class Tracing {
       backend,
       fullgraph: false,
       functionName: 'f',
-      recordOnly: false,
       sources: new Sources([]),
       program: this.table,
     };

@@ -20,10 +20,7 @@ import { Alignment } from './alignment.js';
 import { SegmentBuilder } from './segment-builder.js';
 
 /** What a recorder needs from its function. */
-export interface RecorderOptions extends Pick<
-  TraceOptions,
-  'backend' | 'fullgraph' | 'recordOnly'
-> {
+export interface RecorderOptions extends Pick<TraceOptions, 'backend' | 'fullgraph'> {
   readonly functionName: string;
   readonly sources: Sources;
   /** See `CompileRequest`. */

@@ -5,7 +5,6 @@ import { Node, getItem, tensorVal } from '@tessera/graph';
 import { type Steps, atOnce } from '@tessera/shared';
 import { OpOverload, type Tensor } from '@tessera/tensor';
 import type { Cursor } from '../cursor/cursor.js';
-import type { Recorder } from '../cursor/recorder.js';
 import type { SizedCode } from '../dynamic/shape-binding.js';
 import { takenBy } from '../frame/earlier-frames.js';
 import type { Frame } from '../frame/frame.js';
@@ -34,7 +33,6 @@ export const RETURN: EventKind<unknown, boolean> = {
     const last = finishSegment(cursor, recorder);
     seal(cursor, result);
     cursor.append({ kind: 'return', segment: last });
-    if (recorder.options.recordOnly === true) return false;
     // Where the next call records another path, this one is not worth compiling.
     if (cursor.isOutdated || last.isSplit) frame.runByOperator(last);
     else frame.runSegment(last);
@@ -62,7 +60,7 @@ function compileRecorded({ recorded, isOutdated, frame: last }: Cursor): void {
 /** Compiles, with pauses, what a recorded call will run at its end: ending it then finds the code. */
 export function* preparing(cursor: Cursor, result: unknown): Steps<void> {
   const { recorder, recorded, frame, at } = cursor;
-  if (recorder?.options.recordOnly === true || cursor.isOutdated || cursor.passing) return;
+  if (cursor.isOutdated || cursor.passing) return;
   const known = at.steps.find((step) => step.kind === 'return')?.segment ?? null;
   frame.segment = recorder === null ? known : finishSegment(cursor, recorder);
   seal(cursor, result);
@@ -82,14 +80,6 @@ export function abortCall(cursor: Cursor, error: unknown): void {
     if (recorder.builder.opCount > 0) frame.runByOperator(frame.segment);
   }
   if (recorded.length > 0) seal(cursor, error);
-}
-
-/** Takes back gradients that a `backward()` which was only recorded gave to tensors from outside: they have no values. */
-export function dropGradients({ externals, frame }: Recorder): void {
-  for (const [{ autograd }] of externals) {
-    const grad = autograd?.grad;
-    if (grad != null && frame.slotOf(grad) >= 0) autograd!.grad = null;
-  }
 }
 
 /** Gives the segments of a call, of which some have none yet, their outputs. */

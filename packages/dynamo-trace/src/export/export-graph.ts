@@ -24,12 +24,21 @@ import {
 } from '@tessera/graph';
 import { treeFlatten, treeUnflatten } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
+import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../backend.js';
-import { CompiledFunction } from '../compiled-function.js';
-import type { AnyFunction } from '../trace-options.js';
+import { refuseBreak } from '../breaks/report-break.js';
 import type { Cursor } from '../cursor/cursor.js';
+import { Recorder } from '../cursor/recorder.js';
+import { DynamicShapes } from '../dynamic/dynamic-shapes.js';
+import { SymbolTable } from '../dynamic/symbol-table.js';
+import { finishSegment } from '../events/break.js';
+import { seal } from '../events/return.js';
+import { CallRoots } from '../guards/call-roots.js';
+import { PureCursor } from '../pure/pure-cursor.js';
+import { EntryPoint } from '../trace/entry-point.js';
+import type { AnyFunction } from '../trace-options.js';
 import type { Segment } from '../trace/segment.js';
-import { identifierOf, isOfTracked } from '../guards/sources.js';
+import { Sources, identifierOf, isOfTracked } from '../guards/sources.js';
 import { NOWHERE, walk } from '../guards/walk.js';
 import { refuseObjects, sideEffect } from '../pure/side-effect.js';
 import { type ExportOptions, dynamicInputs } from './dynamic-option.js';
@@ -104,6 +113,8 @@ interface Captured extends SizedTrace {
 }
 
 /**
+ * Records a call of the function, of which nothing is computed.
+ *
  * @param kept tensors that are inputs even if no operator reads them; null for a graph of fixed sizes
  * @param numbered the tensors whose numbers `placeholders` has
  */
@@ -113,26 +124,52 @@ function captureOnce(
   kept: readonly Tensor[] | null,
   numbered: readonly Tensor[] = [],
 ): Captured {
-  let captured: Captured | null = null;
-  const compiled = new CompiledFunction(fn, {
-    signature,
-    backend: NEVER_CALLED,
-    fullgraph: true,
-    pure: true,
-    dynamic: false,
-    recordOnly: true,
-    onCapture: (cursor, segment, result) => {
-      const built = build(cursor, segment, result, kept);
-      captured = {
-        exported: built.exported,
-        module: built.exported.graphModule,
-        placeholders: built.tensors.map((tensor) => numbered.indexOf(tensor)),
-        numbers: numbersOf(cursor),
-      };
-    },
+  const name = fn.name === '' ? 'anonymous function' : fn.name;
+  const roots = new CallRoots(fn, { signature }).named(undefined, args);
+  const sources = new Sources(roots, true);
+  const table = new SymbolTable();
+  const entry = new EntryPoint();
+  const record = ({ frame, segmentGradMode }: Cursor): Recorder =>
+    new Recorder(
+      frame,
+      entry.numbering,
+      { backend: NEVER_CALLED, fullgraph: true, functionName: name, sources, program: table },
+      new DynamicShapes(table, frame, 0, false),
+      segmentGradMode,
+    );
+  const cursor = new PureCursor({ name, sources, fullgraph: true }, entry, {
+    name,
+    table,
+    roots: () => roots,
+    record,
+    rebuild: record,
+    onBreak: (reason) => refuseBreak(reason, name),
+    entryAfter: () => entry,
+    onDecline: () => undefined,
   });
-  compiled.call(undefined, args);
-  return captured!;
+  cursor.frame.begin();
+  try {
+    const result: unknown = withPreDispatchMode(cursor, () =>
+      cursor.watching(() => fn(...(args as never[]))),
+    );
+    const recorder = (cursor.recorder ??= record(cursor));
+    const segment = finishSegment(cursor, recorder);
+    seal(cursor, result);
+    const { exported, tensors } = build(cursor, segment, result, kept);
+    const placeholders = tensors.map((tensor) => numbered.indexOf(tensor));
+    return { exported, module: exported.graphModule, placeholders, numbers: numbersOf(cursor) };
+  } finally {
+    if (cursor.recorder !== null) dropGradients(cursor.recorder);
+    cursor.frame.end();
+  }
+}
+
+/** Takes back gradients that a recorded `backward()` gave to tensors from outside: they have no values. */
+function dropGradients({ externals, frame }: Recorder): void {
+  for (const [{ autograd }] of externals) {
+    const grad = autograd?.grad;
+    if (grad != null && frame.slotOf(grad) >= 0) autograd!.grad = null;
+  }
 }
 
 /** Sizes at which the function may branch: integers in its arguments and in objects that it used. */
