@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { callPath } from '@tessera/graph';
+import { callPath, userFrame } from '@tessera/graph';
 import { counters, log, now } from '@tessera/shared';
 import { defaultDType } from '@tessera/tensor';
 import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
@@ -24,9 +24,9 @@ import { globalState } from './guards/global-state.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
 import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
-import { PureCheck } from './pure/pure-check.js';
 import { PureCursor } from './pure/pure-cursor.js';
-import { outsideTraps, withEffectTraps } from './pure/traps.js';
+import { staleError } from './pure/side-effect.js';
+import { outsideTraps } from './pure/traps.js';
 import { Backoff, type Limit, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
 import { whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endInSlices } from './suspended/end-in-slices.js';
@@ -146,14 +146,15 @@ export class CompiledFunction {
   // ---- one call
 
   /** Runs the function under a cursor, to its end, which for an async function comes later. */
-  private trace(call: Call, check: PureCheck | null = null): unknown {
+  private trace(call: Call, check: PureArtifact | null = null): unknown {
     const { self, args } = call;
     const state = `${defaultDType()} ${gradMode.enabled}`;
     const entry = globalState();
     const { fullgraph = false } = this.options;
     // Beyond the limit, calls of a pure function that no artifact is for are replayed.
     const isRemembered =
-      this.options.pure === true && check === null && this.artifacts.length < traceConfig.sizeLimit;
+      this.options.pure === true &&
+      (check !== null || this.artifacts.length < traceConfig.sizeLimit);
     let known: Recording | null = null;
     /** What is recorded of the call. */
     const recording = (): Recording => {
@@ -181,7 +182,7 @@ export class CompiledFunction {
       record: (cursor, describe) => {
         let reason: string | null = null;
         if (describe !== null) {
-          check?.diverged(describe);
+          if (check !== null) this.refuseStale(describe().text, userFrame());
           reason = this.noteReason(
             whyNoTraceFits(this.captures, this.roots.of(call), entry, describe()),
           );
@@ -210,8 +211,7 @@ export class CompiledFunction {
     const cursor: Cursor = isRemembered
       ? new PureCursor({ name: this.name, sources: recording().sources, fullgraph }, start, host)
       : new Cursor(start, host);
-    const eager = (): unknown => this.runTraced(call);
-    const body = check === null ? eager : () => withEffectTraps(this.name, eager);
+    const body = (): unknown => this.runTraced(call);
     cursor.frame.begin();
     const outcome = runToEnd(
       cursor,
@@ -257,17 +257,20 @@ export class CompiledFunction {
     result: unknown,
     recording: () => Recording,
     returned: number,
-    check: PureCheck | null,
+    check: PureArtifact | null,
   ): unknown {
-    if (cursor.matching) check?.finished(cursor, result);
     if (cursor.finish(result)) this.backoff.fitted();
     if (cursor.recorded.length > 0) {
       // Where the rest ran eagerly, nothing has told yet what they must return.
       if (cursor.passing) seal(cursor, result);
       this.complete(cursor, recording(), returned);
     }
-    if (cursor instanceof PureCursor && !cursor.passing)
-      this.artifacts.unshift(PureArtifact.make(cursor, recording(), result));
+    if (cursor instanceof PureCursor && !cursor.passing) {
+      const made = PureArtifact.make(cursor, recording(), result);
+      const difference = check?.difference(made) ?? null;
+      if (difference !== null) this.refuseStale(difference);
+      if (check === null) this.artifacts.unshift(made);
+    }
     return result;
   }
 
@@ -314,18 +317,17 @@ export class CompiledFunction {
     const roots = this.roots.values(call.self, call.args);
     for (const artifact of this.artifacts) {
       const result = artifact.tryRun(roots);
-      if (result === UNCHECKED) return this.verify(artifact, call);
+      // Its JavaScript runs although it could be skipped.
+      if (result === UNCHECKED) return this.trace(call, artifact);
       if (result !== MISSED) return result;
     }
     return MISSED;
   }
 
-  /** Runs the JavaScript of a call that could be skipped. @throws pure-stale */
-  private verify(artifact: PureArtifact, call: Call): unknown {
-    const check = new PureCheck(artifact, this.name, () => {
-      this.artifacts.length = 0;
-    });
-    return this.trace(call, check);
+  /** The next call is not skipped. @throws pure-stale */
+  private refuseStale(difference: string, location?: string): never {
+    this.artifacts.length = 0;
+    throw staleError(this.name, difference, location);
   }
 
   // ---- reasons

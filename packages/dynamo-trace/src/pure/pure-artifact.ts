@@ -42,7 +42,7 @@ export class PureArtifact {
     readonly segment: Segment,
     /** Where the steps of its trace begin. */
     private readonly readers: readonly InputReader[],
-    readonly leaves: readonly ResultPart[],
+    private readonly leaves: readonly ResultPart[],
     private readonly spec: TreeSpec,
     /** Gradients that inputs are given: number of the input, slot of the gradient. */
     private readonly grads: readonly { readonly input: number; readonly slot: number }[],
@@ -90,10 +90,21 @@ export class PureArtifact {
     );
   }
 
-  /** The tensor or number that input `i` is in all calls; undefined for a tensor found through a source. */
-  held(i: number): SegmentInput | undefined {
-    const reader = this.readers[i]!;
-    return 'held' in reader ? reader.held : undefined;
+  /** How what a call did, which this one is for too, differs from this one: a closure shows there that no guard sees. */
+  difference({ readers, leaves }: PureArtifact): string | null {
+    for (const [i, was] of this.readers.entries()) {
+      const now = readers[i]!;
+      if (!('held' in was) || ('held' in now && Object.is(now.held, was.held))) continue;
+      return typeof was.held === 'number'
+        ? `the number ${was.held} is ${'held' in now ? String(now.held) : 'a tensor'}`
+        : `another tensor of shape [${was.held.shape.join()}] was read from the closure`;
+    }
+    if (leaves.length !== this.leaves.length)
+      return `the result has ${leaves.length} parts, not ${this.leaves.length}`;
+    const i = leaves.findIndex((leaf, at) => !samePart(this.leaves[at]!, leaf));
+    if (i < 0) return null;
+    const value = 'value' in leaves[i]! ? leaves[i].value : null;
+    return `part ${i} of the result is ${value === null || isTensor(value) ? 'another tensor' : String(value)}`;
   }
 
   /** Runs the artifact if it is for these arguments; `MISSED` if not, `UNCHECKED` every now and then. */
@@ -127,6 +138,13 @@ export class PureArtifact {
       this.spec,
     );
   }
+}
+
+/** Whether a part of a result is what it was; an argument that no op reads is guarded where it is found. */
+function samePart(was: ResultPart, now: ResultPart): boolean {
+  if ('value' in was) return 'value' in now && Object.is(now.value, was.value);
+  if ('place' in was) return !('value' in now) || isTensor(now.value);
+  return 'slot' in now && now.slot === was.slot;
 }
 
 /** How a skipped call finds an input. */
