@@ -33,6 +33,9 @@ const SHAPES = [
   [18, 96, 32],
   [8, 2048, 64],
   [15, 64, 8],
+  [4, 8, 8],
+  [4, 16, 8],
+  [6, 8192, 64],
 ] as const;
 
 /** Words of all bits: those with the highest set are below zero. */
@@ -72,6 +75,19 @@ describe('whole words', () => {
       expect(new Set(loads(name)).size).toBe(loads(name).length);
     }
     expect(loads('scales_').length).toBe(loads('words_').length);
+  });
+
+  it('are of two columns at once where columns come in pairs', () => {
+    const columnOf = (columns: number): unknown => {
+      const { kernel } = scheduleThreads(rowTimesWords(columns, 512), scheduleTarget(CARD));
+      return (kernel as LoopKernel).outer.find(({ name }) => name === 'column')?.size;
+    };
+    expect([64, 18, 15].map(columnOf)).toEqual([2, 2, undefined]);
+    const { text } = generateKernel(rowTimesWords(64, 512), CARD);
+    const count = (name: string): number => text.split(`= ${name}[`).length - 1;
+    // Two words of each of two columns, and what the row is there.
+    expect(count('words_')).toBe(2);
+    expect(count('x')).toBe(4);
   });
 
   it('are one to a scale where groups have a word each', () => {

@@ -1,4 +1,4 @@
-// workgroups: 512 × 1
+// workgroups: 256 × 1
 
 enable subgroups;
 
@@ -24,26 +24,42 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let k0 = r0 / 2u;
   var sum0 = vec4f(0.0);
   var sum1 = vec4f(0.0);
-  let t0 = scales_[(8192u * k0 + 2u * point) >> 1u];
+  var sum2 = vec4f(0.0);
+  let t0 = scales_[(8192u * k0 + 4u * point) >> 1u];
   let t1 = t0.x;
   let t2 = t0.y;
   let t3 = x[(32u * k0 + 16u * k1 + 0u + 12u) >> 2u];
   let t4 = x[(32u * k0 + 16u * k1 + 0u + 8u) >> 2u];
   let t5 = x[(32u * k0 + 16u * k1 + 0u + 4u) >> 2u];
   let t6 = x[(32u * k0 + 16u * k1 + 0u) >> 2u];
-  let t7 = vec4i((0u + vec4u(0u, 1u, 2u, 3u)));
-  let t8 = (t7 * vec4i(4));
-  let t9 = shl_int_vec4i(vec4i(15), t8);
-  let t10 = words_[(64u * point + 4u * k0 + 2u * k1) >> 1u];
-  let t11 = t10.y;
-  let t12 = (vec4f(1.0) / vec4f(shl_int_vec4i(vec4i(1), t8)));
-  let t13 = t10.x;
-  let t14 = (((t6 * t12) * vec4f((vec4i(t13) & t9))) + ((t5 * t12) * vec4f((vec4i(shr_int_i32(t13, 16)) & t9))));
-  let t15 = ((t14 + ((t4 * t12) * vec4f((vec4i(t11) & t9)))) + ((t3 * t12) * vec4f((vec4i(shr_int_i32(t11, 16)) & t9))));
-  let t16 = ((t15 * vec4f(t1)) + ((((t6 + t5) + t4) + t3) * vec4f((t2 - (t1 * 8.0)))));
-  sum0 = sum0 + t16;
-  let t17 = ((((t6 * t6) + (t5 * t5)) + (t4 * t4)) + (t3 * t3));
-  sum1 = sum1 + t17;
+  let t7 = (((t6 + t5) + t4) + t3);
+  let t8 = vec4i((0u + vec4u(0u, 1u, 2u, 3u)));
+  let t9 = (t8 * vec4i(4));
+  let t10 = shl_int_vec4i(vec4i(15), t9);
+  let t11 = words_[(128u * point + 4u * k0 + 2u * k1) >> 1u];
+  let t12 = t11.y;
+  let t13 = (vec4f(1.0) / vec4f(shl_int_vec4i(vec4i(1), t9)));
+  let t14 = (t3 * t13);
+  let t15 = (t4 * t13);
+  let t16 = t11.x;
+  let t17 = (t5 * t13);
+  let t18 = (t6 * t13);
+  let t19 = ((t18 * vec4f((vec4i(t16) & t10))) + (t17 * vec4f((vec4i(shr_int_i32(t16, 16)) & t10))));
+  let t20 = ((t19 + (t15 * vec4f((vec4i(t12) & t10)))) + (t14 * vec4f((vec4i(shr_int_i32(t12, 16)) & t10))));
+  let t21 = ((t20 * vec4f(t1)) + (t7 * vec4f((t2 - (t1 * 8.0)))));
+  sum0 = sum0 + t21;
+  let t22 = scales_[(8192u * k0 + 4u * point + 2u) >> 1u];
+  let t23 = t22.x;
+  let t24 = t22.y;
+  let t25 = words_[(128u * point + 4u * k0 + 2u * k1 + 64u) >> 1u];
+  let t26 = t25.y;
+  let t27 = t25.x;
+  let t28 = ((t18 * vec4f((vec4i(t27) & t10))) + (t17 * vec4f((vec4i(shr_int_i32(t27, 16)) & t10))));
+  let t29 = ((t28 + (t15 * vec4f((vec4i(t26) & t10)))) + (t14 * vec4f((vec4i(shr_int_i32(t26, 16)) & t10))));
+  let t30 = ((t29 * vec4f(t23)) + (t7 * vec4f((t24 - (t23 * 8.0)))));
+  sum1 = sum1 + t30;
+  let t31 = ((((t6 * t6) + (t5 * t5)) + (t4 * t4)) + (t3 * t3));
+  sum2 = sum2 + t31;
   var sum0_0 = sum0.x;
   sum0_0 = sum0_0 + sum0.y;
   sum0_0 = sum0_0 + sum0.z;
@@ -52,11 +68,18 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   sum1_0 = sum1_0 + sum1.y;
   sum1_0 = sum1_0 + sum1.z;
   sum1_0 = sum1_0 + sum1.w;
+  var sum2_0 = sum2.x;
+  sum2_0 = sum2_0 + sum2.y;
+  sum2_0 = sum2_0 + sum2.z;
+  sum2_0 = sum2_0 + sum2.w;
   sum0_0 = subgroupAdd(sum0_0);
   sum1_0 = subgroupAdd(sum1_0);
+  sum2_0 = subgroupAdd(sum2_0);
   let acc0 = sum0_0;
-  let acc1 = sum1_0;
-  if (part == 0u) {
-    out[point] = (acc0 * acc1);
+  let acc2 = sum1_0;
+  let acc1 = sum2_0;
+  if (part / 2u == 0u) {
+    let t32 = i32(part);
+    out[2u * point + part] = (select(acc2, acc0, (t32 == 0)) * acc1);
   }
 }

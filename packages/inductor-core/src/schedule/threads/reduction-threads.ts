@@ -187,6 +187,28 @@ function unrolledSteps(kernel: LoopKernel<Size>, units: number, threads: number)
   return isKnown && units <= threads * most ? Math.ceil(units / threads) : 0;
 }
 
+/**
+ * Sums of whole words: steps of a thread, so that its last sum and what it has in common with others pay, and threads for
+ * each of the device's parallel units, which matter more.
+ */
+const WORDS = { steps: 4, threadsPerUnit: 512 };
+
+/** Threads for sums that take whole words, whose outer points are several columns each. */
+export function chooseWordThreads(
+  kernel: LoopKernel<Size>,
+  target: ThreadTarget,
+): ReductionThreads {
+  const points = sizeHint(extent(kernel.outer));
+  const units = sizeHint(extent(kernel.inner)) / 4;
+  const most = Math.min(THREADS, largestWorkgroup(kernel, 1, target), floorPower(units));
+  let innerThreads = Math.min(most, floorPower(units / WORDS.steps));
+  while (innerThreads < most && points * innerThreads < target.parallelism * WORDS.threadsPerUnit)
+    innerThreads *= 2;
+  const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
+  const steps = unrolledSteps(kernel, units, innerThreads) === 1 ? 1 : 0;
+  return { lanes: 'inner', fast: 'inner', outerThreads, innerThreads, steps };
+}
+
 function rows(kernel: LoopKernel<Size>, traffic: Traffic, target: ThreadTarget): ReductionThreads {
   const lanes = traffic.innerVectors ? 'inner' : 'none';
   const points = sizeHint(extent(kernel.outer));

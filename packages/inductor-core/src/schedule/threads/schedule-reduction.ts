@@ -14,7 +14,7 @@ import {
   sizeSub,
 } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
-import type { IndexExpr } from '../../ir/index-expr.js';
+import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoopKernel, Stage } from '../../ir/kernel.js';
 import { extent, fastest, moves } from '../../ir/loop-vars.js';
 import {
@@ -46,18 +46,25 @@ import { foldGrid, type ThreadTarget } from './thread-target.js';
 const INSIDE: Condition = { kind: 'test', name: 'inside' };
 const FIRST: Condition = { kind: 'first', index: variable('part') };
 
+/** What rewrites know of the kernels that they made. */
+export interface ReductionForm {
+  /** Whether both terms of a value are added to its sum one after the other. */
+  readonly termsApart?: boolean;
+  /** The last outer variable, if inner stages do not depend on it: threads that share a point take its values. */
+  readonly spread?: SizedLoop<number>;
+}
+
 /** Schedules a kernel that has inner stages. */
 export function scheduleReduction(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
   threads: ReductionThreads = chooseReductionThreads(kernel, target),
-  /** Whether both terms of a value are added to its sum one after the other. */
-  termsApart = false,
+  form: ReductionForm = {},
 ): ScheduledKernel {
   // Values in registers cost nothing to read again, and each exponential is computed once.
   const isUnrolled = threads.steps > 0;
   const prepared = isUnrolled ? inTwoPasses(kernel, ({ op }) => op === 'online_softmax') : kernel;
-  return new ReductionScheduler(prepared, target, threads, termsApart).schedule();
+  return new ReductionScheduler(prepared, target, threads, form).schedule();
 }
 
 /** An unrolled step of the inner loops. */
@@ -73,6 +80,8 @@ class ReductionScheduler {
   private readonly accumulators: Accumulator[] = [];
   private readonly counters = new Map<string, number>();
   private readonly combiner: ThreadCombiner;
+  /** Outer variables but for the one that threads of a point take values of. */
+  private readonly points: readonly SizedLoop[];
   /** Length of the inner loops and number of outer points, in units of lanes. */
   private readonly innerUnits: Size;
   private readonly outerUnits: Size;
@@ -87,14 +96,15 @@ class ReductionScheduler {
     private readonly kernel: LoopKernel<Size>,
     private readonly target: ThreadTarget,
     private readonly threads: ReductionThreads,
-    private readonly termsApart: boolean,
+    private readonly form: ReductionForm,
   ) {
     const { lanes, outerThreads } = threads;
+    this.points = kernel.outer.filter(({ name }) => name !== form.spread?.name);
     this.combiner = new ThreadCombiner(threads, target, (prefix) => this.fresh(prefix));
     this.innerLane = lanes === 'inner' ? fastest(kernel.inner)!.name : undefined;
-    this.outerLane = lanes === 'outer' ? fastest(kernel.outer)!.name : undefined;
+    this.outerLane = lanes === 'outer' ? fastest(this.points)!.name : undefined;
     this.innerUnits = sizeFloorDiv(extent(kernel.inner), lanes === 'inner' ? 4 : 1);
-    this.outerUnits = sizeFloorDiv(extent(kernel.outer), lanes === 'outer' ? 4 : 1);
+    this.outerUnits = sizeFloorDiv(extent(this.points), lanes === 'outer' ? 4 : 1);
     this.isExact = isMultiple(this.outerUnits, outerThreads);
     this.at = flatPlace(kernel.inner);
   }
@@ -165,8 +175,7 @@ class ReductionScheduler {
 
   /** Outer variables; threads beyond the last point compute what nobody takes. */
   private outerPlaces(): ScheduledBody {
-    const { outer } = this.kernel;
-    const lane = this.outerLane;
+    const { points: outer, outerLane: lane } = this;
     if (this.isExact) return placesOf(outer, variable('point'), { lane });
     const atMost = sizeSub(this.outerUnits, 1);
     const index = variable('point');
@@ -180,13 +189,21 @@ class ReductionScheduler {
 
   private stage(stage: Stage, steps: { readonly steps: readonly Step[] } | null): ScheduledBody {
     if (stage.kind === 'outer') {
+      const stores = stage.body.filter((stmt) => stmt.kind === 'store');
+      const { spread } = this.form;
+      if (spread !== undefined) return this.spread(spread, stores);
       // Once per outer point: by the first of the threads that share it.
       const all = this.threads.innerThreads === 1 ? [] : [FIRST];
-      const stores = stage.body.filter((stmt) => stmt.kind === 'store');
       return this.guarded(stores, all);
     }
     if (steps !== null) return this.unrolledStage(stage, steps.steps);
     return this.threads.lanes === 'strided' ? this.stridedStage(stage) : this.loopStage(stage);
+  }
+
+  /** Stores for each value of a variable: by the first of the threads that share an outer point. */
+  private spread({ name, size }: SizedLoop<number>, stores: ScheduledBody): ScheduledBody {
+    const few: Condition = { kind: 'first', index: over(this.part, size) };
+    return [{ kind: 'let', name, index: this.part }, ...this.guarded(stores, [few])];
   }
 
   /** A body for threads that have an outer point, under further conditions. */
@@ -205,7 +222,7 @@ class ReductionScheduler {
       const settles = mustSettle(steps);
       const reduction = reductionOf({ op, dtype: value.dtype, target: arithmetic, settles });
       // Half of a vector comes after the other, as terms do.
-      const isNarrow = this.termsApart && this.innerLane !== undefined;
+      const isNarrow = this.form.termsApart === true && this.innerLane !== undefined;
       const narrow = isNarrow ? ({ narrow: true } as const) : {};
       const accumulator = { name: `${op}.${ids[0]}`, reduction, ids, dtype, ...narrow };
       this.accumulators.push(accumulator);
@@ -217,7 +234,9 @@ class ReductionScheduler {
   private statements(stage: Stage): ScheduledBody {
     const { at } = this;
     const parts = (value: Expr): readonly Expr[] =>
-      this.termsApart && value.kind === 'op' && value.op === 'add' ? value.args : [value];
+      this.form.termsApart === true && value.kind === 'op' && value.op === 'add'
+        ? value.args
+        : [value];
     const most = Math.max(...stage.body.map(({ value }) => parts(value).length));
     // First terms of all sums first: they have elements in common.
     return Array.from({ length: most }, (_, number) => number).flatMap((number) =>
