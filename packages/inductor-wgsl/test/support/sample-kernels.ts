@@ -205,6 +205,33 @@ export function rowTimesWords(columns: number, length: number, group = 32): Loop
   );
 }
 
+/** A row of `length` times packed weights of 8 bits: words [columns, length / 4], a scale for each column. */
+export function rowTimesBytes(columns: number, length: number): LoopKernel {
+  const b = new IrBuilder();
+  const [n, w, r] = [b.sym('n0', columns), b.sym('k0', length / 4), b.sym('k1', 4)];
+  const whole = (value: number): Expr => b.const('int32', value);
+  const shift = b.op('mul', [b.index('int32', r), whole(8)]);
+  const word = b.load('int32', 'words', b.add(b.scale(n, length / 4), w));
+  const top = b.op('shl', [word, b.op('sub', [whole(24), shift])]);
+  const byte = b.cast(b.op('shr', [top, whole(24)]), 'float32');
+  const x = b.load('float32', 'x', b.add(b.scale(w, 4), r));
+  const value = b.op('mul', [x, byte]);
+  const scaled = b.op('mul', [b.acc('float32', 0), b.load('float32', 'scales', n)]);
+  return loop(
+    'row_times_bytes',
+    [read('x'), read('words', 'int32'), read('scales'), write('out')],
+    [{ name: 'n0', size: columns }],
+    [
+      { name: 'k0', size: length / 4 },
+      { name: 'k1', size: 4 },
+    ],
+    [
+      { kind: 'inner', body: [{ kind: 'reduce', op: 'sum', ids: [0], dtype: 'float32', value }] },
+      { kind: 'outer', body: [{ kind: 'store', buf: 'out', index: n, value: scaled }] },
+    ],
+  );
+}
+
 /** A reduction of a matrix: over its rows' elements (`rows`), or over its columns' (`columns`). */
 export function reduceMatrix(
   op: ReduceOp,

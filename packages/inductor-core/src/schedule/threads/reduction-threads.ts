@@ -188,21 +188,22 @@ function unrolledSteps(kernel: LoopKernel<Size>, units: number, threads: number)
 }
 
 /**
- * Sums of whole words: steps of a thread, so that its last sum and what it has in common with others pay, and threads for
- * each of the device's parallel units, which matter more.
+ * Products with packed weights: how many of a column a thread should take, so that its last sum and what it has in common
+ * with others pay, and threads for each of the device's parallel units, which matter more.
  */
-const WORDS = { steps: 4, threadsPerUnit: 512 };
+const PACKED = { products: 64, threadsPerUnit: 512 };
 
-/** Threads for sums that take whole words, whose outer points are several columns each. */
-export function chooseWordThreads(
+/** Threads for sums of `length` products with packed weights, whose outer points are several columns each. */
+export function choosePackedThreads(
   kernel: LoopKernel<Size>,
   target: ThreadTarget,
+  length: number,
 ): ReductionThreads {
   const points = sizeHint(extent(kernel.outer));
   const units = sizeHint(extent(kernel.inner)) / 4;
   const most = Math.min(THREADS, largestWorkgroup(kernel, 1, target), floorPower(units));
-  let innerThreads = Math.min(most, floorPower(units / WORDS.steps));
-  while (innerThreads < most && points * innerThreads < target.parallelism * WORDS.threadsPerUnit)
+  let innerThreads = Math.min(most, floorPower(length / PACKED.products));
+  while (innerThreads < most && points * innerThreads < target.parallelism * PACKED.threadsPerUnit)
     innerThreads *= 2;
   const outerThreads = Math.max(1, Math.min(THREADS / innerThreads, ceilPower(points)));
   const steps = unrolledSteps(kernel, units, innerThreads) === 1 ? 1 : 0;

@@ -6,6 +6,9 @@
  * the scale and the zero are taken out of the sum of a word's parts. A part is not moved to the lowest bits, it is cut out
  * where it lies, and `x` is divided by what that makes it larger: `x` is the same for all columns. Two neighbouring words
  * with the same scale are one step: the scale is loaded once for both.
+ *
+ * The two terms of a step, products with the scale and what is left of the zero, are added one after the other: sums are
+ * half as wide then, and leave registers to other threads (`Accumulator.narrow`).
  */
 import type { Size } from '@tessera/shared';
 import { IrBuilder } from '../../ir/build.js';
