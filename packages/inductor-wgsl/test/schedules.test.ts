@@ -21,6 +21,7 @@ import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
 import {
   layerNorm,
   reduceMatrix,
+  rowTimesBytes,
   scaledRows,
   siluAdd,
   softmax,
@@ -95,6 +96,22 @@ describe('schedules for threads', () => {
           t4: f32 = t2 + t3
           out[i0] = t4"
     `);
+  });
+
+  it('of rows whose results meet other values: these are asked for before the row is read', () => {
+    const lines = print(rowTimesBytes(64, 256))
+      .split('\n')
+      .map((line) => line.trim());
+    expect(lines.filter((line) => /^(let column|ask|start|when|out)/.test(line)))
+      .toMatchInlineSnapshot(`
+        [
+          "let column = part mod 2",
+          "ask for scales[2*n0 + column]",
+          "start sum.0, sum.1",
+          "when part div 2 is 0",
+          "out[2*n0 + column] = t4",
+        ]
+      `);
   });
 
   it('of rows that begin anywhere: threads take turns, each with four points of a row', () => {

@@ -19,6 +19,7 @@ fn shr_int_i32(a: i32, b: i32) -> i32 {
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
   let point = group.x * 8u + lane / 32u;
   let part = lane % 32u;
+  let column_ = part % 2u;
   let r0 = part;
   let k1 = r0 % 2u;
   let k0 = r0 / 2u;
@@ -85,7 +86,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let acc2 = sum1_0;
   let acc1 = sum2_0;
   if (part / 2u == 0u) {
-    let t35 = i32(part);
-    out[2u * point + part] = (select(acc2, acc0, (t35 == 0)) * acc1);
+    let t35 = i32(column_);
+    out[2u * point + column_] = (select(acc2, acc0, (t35 == 0)) * acc1);
   }
 }

@@ -268,6 +268,8 @@ class Interpreter {
       case 'barrier':
         yield 'barrier';
         return true;
+      case 'ask':
+        return true;
       case 'exchange': {
         const parts = stmt.of.flatMap((name) => thread.parts(name));
         const number = thread.variables.get(this.scheduled.threads!.name)!;

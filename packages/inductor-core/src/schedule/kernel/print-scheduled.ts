@@ -185,6 +185,10 @@ class BodyPrinter {
         return this.line(`exchange ${stmt.of.join(', ')} among ${this.index(stmt.among)}`);
       case 'barrier':
         return this.line('barrier');
+      case 'ask':
+        return this.line(
+          `ask for ${stmt.of.map(({ buf, index }) => `${buf}[${this.index(index)}]`).join(', ')}`,
+        );
       case 'keep': {
         const value = this.value(stmt.value);
         return this.line(`keep ${stmt.array}[${this.index(stmt.at)}] = ${value}`);

@@ -180,6 +180,8 @@ export type ScheduledStmt =
       readonly kind: 'start' | 'settle' | 'part' | 'fold' | 'finish';
       readonly of: readonly string[];
     }
+  /** Loads that later statements need are under way from here on. */
+  | { readonly kind: 'ask'; readonly of: readonly Extract<Expr, { kind: 'load' }>[] }
   /** Takes in a value; `at` is its place in the flattened inner loops. */
   | {
       readonly kind: 'update';

@@ -273,6 +273,9 @@ class Verifier {
         return this.meet('exchange');
       case 'barrier':
         return this.meet('barrier');
+      case 'ask':
+        for (const each of stmt.of) this.value(each);
+        return;
       case 'keep':
       case 'recall':
         return this.keep(stmt);

@@ -17,6 +17,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LoopKernel, Stage } from '../../ir/kernel.js';
 import { extent, fastest, moves } from '../../ir/loop-vars.js';
+import { operands, postorder, stmtRoots } from '../../ir/walk.js';
 import {
   flatPlace,
   modulo,
@@ -44,7 +45,6 @@ import { type LoopHead, settledLoops, stepsOf } from './settled-loops.js';
 import { foldGrid, type ThreadTarget } from './thread-target.js';
 
 const INSIDE: Condition = { kind: 'test', name: 'inside' };
-const FIRST: Condition = { kind: 'first', index: variable('part') };
 
 /** What rewrites know of the kernels that they made. */
 export interface ReductionForm {
@@ -138,7 +138,7 @@ class ReductionScheduler {
     const { kernel, threads, outerLane } = this;
     const steps = threads.steps > 0 ? this.steps() : null;
     const stages = kernel.stages.flatMap((stage) => this.stage(stage, steps));
-    const within = [...(steps?.lets ?? []), ...stages];
+    const within = [...this.early(), ...(steps?.lets ?? []), ...stages];
     const inGrid: Condition = { kind: 'below', index: variable('group'), limit: whole(groups) };
     return [
       ...(hasSurplus ? [{ kind: 'exit', unless: [inGrid] } as const] : []),
@@ -190,20 +190,30 @@ class ReductionScheduler {
   private stage(stage: Stage, steps: { readonly steps: readonly Step[] } | null): ScheduledBody {
     if (stage.kind === 'outer') {
       const stores = stage.body.filter((stmt) => stmt.kind === 'store');
+      // Once per outer point, or for each value of the variable: by the first of the threads that share it.
       const { spread } = this.form;
-      if (spread !== undefined) return this.spread(spread, stores);
-      // Once per outer point: by the first of the threads that share it.
-      const all = this.threads.innerThreads === 1 ? [] : [FIRST];
-      return this.guarded(stores, all);
+      if (this.threads.innerThreads === 1) return this.guarded(stores, []);
+      const part = spread === undefined ? this.part : over(this.part, spread.size);
+      return this.guarded(stores, [{ kind: 'first', index: part }]);
     }
     if (steps !== null) return this.unrolledStage(stage, steps.steps);
     return this.threads.lanes === 'strided' ? this.stridedStage(stage) : this.loopStage(stage);
   }
 
-  /** Stores for each value of a variable: by the first of the threads that share an outer point. */
-  private spread({ name, size }: SizedLoop<number>, stores: ScheduledBody): ScheduledBody {
-    const few: Condition = { kind: 'first', index: over(this.part, size) };
-    return [{ kind: 'let', name, index: this.part }, ...this.guarded(stores, [few])];
+  /** What outer stages load at places that are known: it comes while rows are read. All threads that share a point ask alike. */
+  private early(): ScheduledBody {
+    const { kernel, threads, form } = this;
+    const { spread } = form;
+    const own: ScheduledBody =
+      spread === undefined
+        ? []
+        : [{ kind: 'let', name: spread.name, index: modulo(this.part, spread.size) }];
+    if (threads.fast !== 'inner' || threads.innerThreads === 1) return own;
+    const stores = kernel.stages.flatMap(({ kind, body }) => (kind === 'outer' ? body : []));
+    const loads = postorder(stores.flatMap(stmtRoots)).flatMap((expr) =>
+      expr.kind === 'load' && operands(expr).length === 0 ? [expr] : [],
+    );
+    return loads.length === 0 ? own : [...own, { kind: 'ask', of: loads }];
   }
 
   /** A body for threads that have an outer point, under further conditions. */

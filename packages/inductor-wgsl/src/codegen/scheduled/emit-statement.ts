@@ -80,6 +80,9 @@ export class StatementEmitter {
         return this.exchange(stmt);
       case 'barrier':
         return block.line('workgroupBarrier();');
+      case 'ask':
+        for (const each of stmt.of) emitter.value(each);
+        return;
       case 'mark': {
         const cell = registers.cell(stmt.cell);
         return block.line(`if (${names.condition(stmt.where)}) { atomicStore(&${cell}, 1u); }`);
