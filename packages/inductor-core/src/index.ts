@@ -110,7 +110,7 @@ export {
   type ReductionThreads,
 } from './schedule/threads/reduction-threads.js';
 export { foldGrid, type FoldedGrid, type ThreadTarget } from './schedule/threads/thread-target.js';
-export { scheduleReduction } from './schedule/threads/schedule-reduction.js';
+export { type ReductionForm, scheduleReduction } from './schedule/threads/schedule-reduction.js';
 export { scheduleThreads } from './schedule/threads/schedule-threads.js';
 export { printSchedule } from './schedule/print-schedule.js';
 export { printScheduled } from './schedule/kernel/print-scheduled.js';

@@ -18,7 +18,7 @@ import { fastest } from '../../ir/loop-vars.js';
 const COLUMNS = 2;
 
 /** A kernel whose inner stages do not depend on `column`, the last of its outer variables. */
-export interface KernelOfColumns {
+interface KernelOfColumns {
   readonly kernel: LoopKernel<Size>;
   readonly column: SizedLoop<number>;
 }
