@@ -138,6 +138,8 @@ export type {
   BlockSide,
   BlockStmt,
   PackOrder,
+  PlainOperand,
+  WordParts,
 } from './schedule/kernel/blocks.js';
 export type {
   Cell,
@@ -147,7 +149,7 @@ export type {
   Routine,
   RoutineCall,
 } from './schedule/kernel/registers.js';
-export { indexAt, sum, times, variable, whole } from './schedule/kernel/places.js';
+export { asIndex, indexAt, sum, times, variable, whole } from './schedule/kernel/places.js';
 export { register } from './schedule/kernel/register-values.js';
 export {
   type AttentionExtents,
@@ -177,14 +179,16 @@ export {
   scheduleAttention,
 } from './schedule/attention/schedule-attention.js';
 export { scheduleAttentionBlocks } from './schedule/attention/schedule-blocks.js';
+export { panelPitch, roundUp, rowPitch } from './schedule/products/block-layouts.js';
+export { oriented, type OrientedProduct } from './schedule/products/oriented-product.js';
 export {
-  packOrder,
-  panelPitch,
-  plainOperand,
-  type PlainOperand,
-  roundUp,
-  rowPitch,
-} from './schedule/products/block-layouts.js';
+  type PartsOf,
+  scheduleProductBlocks,
+} from './schedule/products/schedule-product-blocks.js';
+export { imageTiles, type ImageTiles, reach, rowsBehind } from './schedule/products/image-tiles.js';
+export { type Windows, windowsOf } from './schedule/products/windows.js';
+export { wordParts } from './schedule/products/word-parts.js';
+export type { ImageLayout, WindowAxis } from './schedule/kernel/image-layout.js';
 export { flatStride, stridesOf } from './schedule/products/flat-stride.js';
 export { adjacency, mergedSpace, type MergedSpace } from './schedule/products/merged-space.js';
 export {

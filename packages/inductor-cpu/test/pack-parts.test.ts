@@ -1,11 +1,13 @@
 /** @file Products of many rows with packed weights: columns are taken apart word by word, as the interpreter says. */
-import type { Expr, MatmulKernel } from '@tessera/inductor-core';
+import {
+  type Expr,
+  type MatmulKernel,
+  scheduleProductBlocks,
+  wordParts,
+} from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { chooseBlocking } from '../src/matmul/blocking.js';
-import { partsAccess } from '../src/matmul/pack-parts.js';
-import { matmulProblem } from '../src/matmul/problem.js';
-import { kernelOptions } from '../src/body/size-slots.js';
+import { CPU_TARGET } from '../src/loops/cpu-target.js';
 import { bufferSizes, type Case, digitsOf, ir, numbers, weightOf, weights } from './gemv-kernel.js';
 import { at } from './matmul-kernel.js';
 import { compareWithInterpreter } from './run-kernel.js';
@@ -52,9 +54,9 @@ function productOf(made: Rows, changed: (weight: Expr) => Expr = (weight) => wei
 }
 
 const isPacked = (kernel: MatmulKernel): boolean => {
-  const options = kernelOptions(kernel, { relaxedSimd: false });
-  const problem = matmulProblem(kernel, options.sizes);
-  return partsAccess(problem, chooseBlocking(problem), options) !== null;
+  const [product] = scheduleProductBlocks(kernel, CPU_TARGET, wordParts).products!;
+  const { layout } = product!.b;
+  return layout.kind === 'panels' && 'words' in layout.from;
 };
 
 /** Largest difference from the interpreter. */

@@ -1,14 +1,19 @@
 /**
  * @file Convolutions over packed images: every form of window against the interpreter, and what code is made of.
  */
-import { IrBuilder, type Expr, type IndexExpr, type MatmulKernel } from '@tessera/inductor-core';
+import {
+  IrBuilder,
+  type Expr,
+  imageTiles,
+  type IndexExpr,
+  type MatmulKernel,
+  oriented,
+  type Windows,
+  windowsOf,
+} from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { kernelOptions } from '../src/body/size-slots.js';
 import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { generateMatmul } from '../src/matmul/generate-matmul.js';
-import { matmulProblem } from '../src/matmul/problem.js';
-import { tilingOf } from '../src/windows/tiling.js';
-import { type Windows, windowsOf } from '../src/windows/windows.js';
 import { compareWithInterpreter } from './run-kernel.js';
 
 const TOLERANCE = 1e-4;
@@ -119,8 +124,7 @@ function convolution({ images = 1, groups = 1, channels, out, y, x, prologue }: 
 
 function found(conv: Conv): Windows | null {
   const { kernel } = convolution(conv);
-  const { sizes } = kernelOptions(kernel, { relaxedSimd: false });
-  return windowsOf(matmulProblem(kernel, sizes));
+  return windowsOf(oriented(kernel));
 }
 
 const SAME: Axis = { size: 12, taps: 3, pad: 1 };
@@ -204,9 +208,9 @@ describe('convolutions over packed images', () => {
   it('pack an element of the image once, not once for each tap', () => {
     const { y, x, channels } = CONVS['a 3 × 3 window'] as Conv;
     const windows = found(CONVS['a 3 × 3 window']!)!;
-    const { channelBytes } = tilingOf(windows);
+    const { channel } = imageTiles(windows);
     const padded = (y.size + 2) * (x.size + 2);
-    expect(channelBytes / 4).toBeLessThan(1.5 * padded);
+    expect(channel).toBeLessThan(1.5 * padded);
     const { scratchBytesPerThread } = generateMatmul(convolution(CONVS['a 3 × 3 window']!).kernel, {
       relaxedSimd: false,
     });
@@ -277,8 +281,7 @@ describe('steps that agree with both directions are taps of one', () => {
     ['four channels last', { channel: 1, pixel: 4 }],
   ])('%s', (_, place) => {
     const { kernel, sizes } = weightGradient(place);
-    const { sizes: slots } = kernelOptions(kernel, { relaxedSimd: false });
-    expect(windowsOf(matmulProblem(kernel, slots))).toMatchObject({ taps: 3 });
+    expect(windowsOf(oriented(kernel))).toMatchObject({ taps: 3 });
     expect(compareWithInterpreter(kernel, sizes)).toBeLessThan(TOLERANCE);
   });
 });

@@ -1,5 +1,7 @@
 /** @file Growing byte buffer with the primitive encodings of the WebAssembly binary format. */
 
+const ENCODER = new TextEncoder();
+
 /** Appends bytes, LEB128 integers, little-endian floats and names. */
 export class ByteWriter {
   #bytes = new Uint8Array(1024);
@@ -64,7 +66,7 @@ export class ByteWriter {
   }
 
   name(text: string): void {
-    const encoded = new TextEncoder().encode(text);
+    const encoded = ENCODER.encode(text);
     this.unsigned(encoded.length);
     this.bytes(encoded);
   }
@@ -72,7 +74,7 @@ export class ByteWriter {
   /** A section or body: length, then content. */
   sized(content: ByteWriter): void {
     this.unsigned(content.length);
-    this.bytes(content.finish());
+    this.bytes(content.#bytes.subarray(0, content.#length));
   }
 
   /** The bytes written, as a copy. */

@@ -1,6 +1,7 @@
 /**
  * @file `useNarrowWeights`: code of their own for products with weights of fewer than 32 bits, and for moving such elements.
  */
+import { wordParts } from '@tessera/inductor-core';
 import { registerLoopForm, type LoopForm } from '../loops/loop-forms.js';
 import { rawMoves } from '../loops/raw-moves.js';
 import { registerOperandForm } from '../matmul/operand-forms.js';
@@ -26,5 +27,5 @@ const narrowForm: LoopForm = (kernel, options) => {
  */
 export function useNarrowWeights(): void {
   registerLoopForm(narrowForm);
-  registerOperandForm(partsAccess);
+  registerOperandForm({ partsOf: wordParts, access: partsAccess });
 }

@@ -5,12 +5,14 @@
  * are the work items of the function.
  */
 import {
+  asIndex,
   extent,
   type Expr,
   type GeneratedKernel,
   type IndexExpr,
   type LoopKernel,
   type LoopStmt,
+  type ParallelAxis,
   type ScheduledBody,
   type ScheduledKernel,
   type ScheduledStmt,
@@ -68,11 +70,14 @@ export class ScheduledEmitter {
 
   /** The statements for each work item from `begin` to below `end`. */
   items(): WasmKernel {
-    const { grid } = this.scheduled;
+    const { grid, body } = this.scheduled;
     const { f } = this.#body;
-    if (this.scheduled.body.length > 0)
+    const [begin, end] = [f.param('begin'), f.param('end')];
+    if (body.length > 0)
       this.emit(({ scope }, all) =>
-        scope.loop(grid.name, f.param('begin'), f.param('end'), 1, all),
+        grid.runs === undefined
+          ? scope.loop(grid.name, begin, end, 1, all)
+          : this.#runs(grid.runs, all),
       );
     return {
       name: this.kernel.name,
@@ -85,9 +90,39 @@ export class ScheduledEmitter {
     };
   }
 
+  /** The body for runs of items, as long as they may be. */
+  #runs({ name, within, most }: NonNullable<ParallelAxis['runs']>, all: () => void): void {
+    const { f, scope } = this.#body;
+    const [item, end] = [f.param('begin'), f.param('end')];
+    const whole = (): Code<'i32'> => this.#body.size(within);
+    scope.nest((inside) =>
+      f.while(
+        () => op('i32.lt_u', item, end),
+        () =>
+          inside(() => {
+            scope.bind(this.scheduled.grid.name, item);
+            const left = f.let('left', op('i32.sub', end, item));
+            const same = op('i32.sub', whole(), op('i32.rem_u', item, whole()));
+            const run = f.let(name, same);
+            f.set(
+              run,
+              atMost(run, () => left),
+            );
+            f.set(
+              run,
+              atMost(run, () => i32(most)),
+            );
+            scope.bind(name, run);
+            all();
+            f.set(item, op('i32.add', item, run));
+          }),
+      ),
+    );
+  }
+
   /** The statements where `open` calls for `all` of them. */
   emit(open: (body: BodyEmitter, all: () => void) => void): void {
-    open(this.#body, () => this.#emitBody(this.scheduled.body));
+    open(this.#body, () => this.body(this.scheduled.body));
   }
 
   /** A statement that there are no words for here. */
@@ -120,7 +155,8 @@ export class ScheduledEmitter {
     }
   }
 
-  #emitBody(body: ScheduledBody): void {
+  /** Statements. */
+  protected body(body: ScheduledBody): void {
     this.#rows.within(body, () => {
       for (const stmt of body) this.#emitStmt(stmt);
     });
@@ -135,7 +171,7 @@ export class ScheduledEmitter {
       case 'vector': {
         const { lane, across, groups, valid } = stmt.lanes;
         const lanes = { lane, across, groups, active: valid as number };
-        return this.#body.scope.vectorise(lanes, () => this.#emitBody(stmt.body));
+        return this.#body.scope.vectorise(lanes, () => this.body(stmt.body));
       }
       case 'start':
         return this.#start(stmt.of);
@@ -158,7 +194,9 @@ export class ScheduledEmitter {
         return this.#passParts(stmt);
       case 'keep':
       case 'recall':
-        // They hold for all of their body.
+        // They hold for all of their body. A result is loaded at once.
+        if (stmt.value.kind === 'acc')
+          this.#body.scope.bindAcc(stmt.value.id, this.#rows.take(stmt.array, stmt.at));
         return;
       case 'store':
         return this.#body.store(stmt);
@@ -180,7 +218,7 @@ export class ScheduledEmitter {
       );
       return;
     }
-    const limit = (): Code<'i32'> => this.#body.size(most);
+    const limit = (): Code<'i32'> => placeCode(this.#body, asIndex(most));
     if (index.kind === 'sym' || index.kind === 'size') {
       scope.bind(name, this.#body.f.let(hint, atMost(code as Local<'i32'>, limit)));
       return;
@@ -195,7 +233,7 @@ export class ScheduledEmitter {
     const from = boundOf(this.#body, begin);
     const limits = ends.map((end) => boundOf(this.#body, end));
     const step = pace as number;
-    const emit = (): void => this.#emitBody(body);
+    const emit = (): void => this.body(body);
     const isOnce = (limit: Local<'i32'> | number): boolean =>
       typeof from === 'number' && typeof limit === 'number' && limit <= from + step;
     const [limit, ...others] = limits.filter((each) => limits.length === 1 || !isOnce(each));

@@ -76,7 +76,7 @@ export class KeptRows {
   /** Loads a value that was kept before; undefined if it was not. */
   recall(expr: Expr): (() => Value) | undefined {
     const stmt = this.#find(expr, 'recall');
-    if (stmt === undefined) return undefined;
+    if (stmt === undefined || expr.kind === 'acc') return undefined;
     return () => this.take(stmt.array, stmt.at);
   }
 

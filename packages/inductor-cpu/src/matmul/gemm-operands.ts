@@ -5,18 +5,20 @@
  * strides within a tile, and a constant distance to the next tile.
  */
 import {
-  type PlainOperand,
-  packOrder,
+  type BlockLayout,
+  coefficientOf,
+  extent,
   panelPitch,
+  type PlainOperand,
   roundUp,
   rowPitch,
 } from '@tessera/inductor-core';
+import { type Size, sizeMul } from '@tessera/shared';
 import type { KernelOptions } from '../body/size-slots.js';
-import { call, i32, op } from '../emit/code.js';
+import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import type { Blocking } from './blocking.js';
-import { scaled, sum } from './index-code.js';
+import { decodeIndex, plusSize, scaled, scaledBy, sum } from './index-code.js';
 import { packExpression } from './pack-expression.js';
 import { packPlain } from './pack-plain.js';
 import type { MatmulProblem, Operand } from './problem.js';
@@ -28,7 +30,7 @@ export interface BlockRange {
   readonly batch: Local<'i32'>;
   /** Address of element (0, 0) of this batch entry; only of a plain operand. */
   readonly base: Local<'i32'>;
-  /** Its first line and how many there are; or what a block of columns consists of (`column-blocks.ts`). */
+  /** Its first line and how many there are; of an image those of rows and of columns. */
   readonly origin: readonly Local<'i32'>[];
   readonly extent: readonly Local<'i32'>[];
   readonly step: Local<'i32'>;
@@ -49,8 +51,6 @@ export interface TileStrides {
 /** An operand as the driver uses it. */
 export interface OperandAccess {
   readonly strides: TileStrides;
-  /** Bytes of scratch for one packed block. */
-  readonly scratchBytes: number;
   /** Emits code that makes a block available; gives the address of its first tile. */
   prepare(f: WasmFunction, range: BlockRange, scratch: Local<'i32'>): Code<'i32'>;
 }
@@ -62,17 +62,39 @@ export function directAccess(
   tileLines: number,
 ): OperandAccess {
   const { bytes } = problem.type;
-  const step = plain.stepStride * bytes;
   return {
-    strides: {
-      line: plain.lineStride * bytes,
-      step,
-      tailStep: step,
-      tile: tileLines * plain.lineStride * bytes,
-    },
-    scratchBytes: 0,
+    ...madeAccess(plain.lineStride * bytes, plain.stepStride * bytes, tileLines),
     prepare: (_f, range) => plainAddress(problem, plain, range),
   };
+}
+
+/** What lies there, lines and steps so many bytes apart. */
+export function madeAccess(line: number, step: number, tileLines: number): OperandAccess {
+  return {
+    strides: { line, step, tailStep: step, tile: tileLines * line },
+    prepare: (_f, range) => range.base,
+  };
+}
+
+/** Address of a plain operand's element (0, 0) in an entry of the batch. */
+export function plainBase(
+  f: WasmFunction,
+  { kernel, batch, type, sizes }: MatmulProblem,
+  { buf, index }: PlainOperand,
+  entry: Local<'i32'>,
+): Local<'i32'> {
+  const read = (size: Size): Code<'i32'> => sizes.read(size, f.param('args'));
+  const parameter = kernel.params.findIndex((param) => param.name === buf);
+  let address: Code<'i32'> = plusSize(
+    memory('i32.load', parameter * 4, f.param('args')),
+    sizeMul(index.constant, type.bytes),
+    read,
+  );
+  for (const [name, local] of decodeIndex(f, batch, entry, read)) {
+    const stride = coefficientOf(index, name);
+    if (stride !== 0) address = sum(address, scaledBy(local, sizeMul(stride, type.bytes), read));
+  }
+  return f.let('base', address);
 }
 
 function plainAddress(problem: MatmulProblem, plain: PlainOperand, range: BlockRange): Code<'i32'> {
@@ -88,13 +110,12 @@ export function panelAccess(
   problem: MatmulProblem,
   operand: Operand,
   plain: PlainOperand,
-  blocking: Pick<Blocking, 'rowsPerItem' | 'colBlock' | 'depthBlock' | 'tileRows' | 'tileVectors'>,
+  { steps }: Extract<BlockLayout, { kind: 'panels' }>,
+  lines: number,
 ): OperandAccess {
   const { type } = problem;
   const isA = operand.side === 'a';
-  const lines = isA ? blocking.tileRows : blocking.tileVectors * type.lanes;
-  const lineCount = isA ? problem.rowCount : problem.colCount;
-  const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
+  const lineCount = extent(operand.lines);
   // The last panel of a symbolic number of lines is as wide as the others.
   const tails =
     typeof lineCount === 'number'
@@ -106,7 +127,7 @@ export function panelAccess(
       : isA
         ? lineCount % lines
         : roundUp(lineCount % lines, type.lanes);
-  const pitch = panelPitch(blocking.depthBlock, lines, type.bytes);
+  const pitch = panelPitch(steps, lines, type.bytes);
   const shape = {
     type,
     operand: operand.side,
@@ -123,7 +144,6 @@ export function panelAccess(
       tailStep: tailWidth * type.bytes,
       tile: pitch,
     },
-    scratchBytes: Math.ceil(blockLines / lines) * pitch,
     prepare(f, range, scratch) {
       const source = f.let(`${operand.side}_source`, plainAddress(problem, plain, range));
       const panels = f.let('panels', op('i32.div_u', range.extent[0], i32(lines)));
@@ -142,37 +162,30 @@ export function panelAccess(
   };
 }
 
-/** Packs any operand into rows of adjacent lines, or of adjacent k. Blocks begin at multiples of `origins` lines. */
+/** Packs any operand into rows of adjacent lines, or of adjacent k. */
 export function expressionAccess(
   problem: MatmulProblem,
   operand: Operand,
-  blocking: Pick<Blocking, 'rowsPerItem' | 'colBlock' | 'depthBlock' | 'tileRows' | 'tileVectors'>,
+  { order, lines, steps, anywhere }: Extract<BlockLayout, { kind: 'rows' }>,
+  tileLines: number,
   options: KernelOptions,
-  origins?: number,
 ): OperandAccess {
-  const { bytes, lanes } = problem.type;
-  const isA = operand.side === 'a';
-  const blockLines = isA ? blocking.rowsPerItem : blocking.colBlock;
-  const tileLines = isA ? blocking.tileRows : blocking.tileVectors * lanes;
-  const mode = packOrder(problem, operand);
-  const [rowLength, rows] =
-    mode === 'steps' ? [blocking.depthBlock, blockLines] : [blockLines, blocking.depthBlock];
-  const rowBytes = rowPitch(rowLength) * bytes;
-  const [line, step] = mode === 'steps' ? [rowBytes, bytes] : [bytes, rowBytes];
+  const { bytes } = problem.type;
+  const rowBytes = rowPitch(order === 'steps' ? steps : lines) * bytes;
+  const [line, step] = order === 'steps' ? [rowBytes, bytes] : [bytes, rowBytes];
   const pack = packExpression({
     problem,
     operand,
-    mode,
+    mode: order,
     rowBytes,
-    blockLines: origins ?? blockLines,
-    blockDepth: blocking.depthBlock,
+    blockLines: anywhere === true ? 1 : lines,
+    blockDepth: steps,
     options,
   });
   return {
     strides: { line, step, tailStep: step, tile: tileLines * line },
-    scratchBytes: rows * rowBytes,
-    prepare(f, { args, batch, origin, extent, step: firstStep, steps }, scratch) {
-      f.do(call(pack, args, batch, scratch, origin[0], extent[0], firstStep, steps));
+    prepare(f, { args, batch, origin, extent, step: firstStep, steps: count }, scratch) {
+      f.do(call(pack, args, batch, scratch, origin[0]!, extent[0]!, firstStep, count));
       return scratch;
     },
   };

@@ -1,24 +1,29 @@
 /**
- * @file A form of operands that has a way of packing of its own, in place of evaluating them element by element.
+ * @file A form of columns that has a way of packing of its own: parts of words (`pack-parts.ts`).
  *
  * A program registers it if it wants it: pages that never do leave out its code.
  */
+import type { BlockLayout, PartsOf, WordParts } from '@tessera/inductor-core';
 import type { KernelOptions } from '../body/size-slots.js';
-import type { Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import type { MatmulProblem } from './problem.js';
 
-/** How columns of the form are packed, or null for others. */
-export type OperandForm = (
-  problem: MatmulProblem,
-  blocking: Blocking,
-  options: KernelOptions,
-) => OperandAccess | null;
+/** Which columns have the form, and how they are packed. */
+export interface OperandForm {
+  readonly partsOf: PartsOf;
+  readonly access: (
+    problem: MatmulProblem,
+    parts: WordParts,
+    layout: Extract<BlockLayout, { kind: 'panels' }>,
+    tileCols: number,
+    options: KernelOptions,
+  ) => OperandAccess;
+}
 
-/** How the columns of a product are packed if they have the form, or null. */
-export let accessOfForm: OperandForm = () => null;
+/** The form, or null where columns are evaluated element by element. */
+export let operandForm: OperandForm | null = null;
 
 /** Makes the form known. */
 export function registerOperandForm(form: OperandForm): void {
-  accessOfForm = form;
+  operandForm = form;
 }

@@ -1,18 +1,15 @@
 /**
- * @file Packing columns whose elements are parts of what is loaded, such as weights of few bits, several to a word.
+ * @file Packing columns whose elements are parts of words, such as weights of few bits (`WordParts`).
  *
- * The last digit of k says which part an element is, and no load depends on it. So what is loaded for one element serves
- * all parts, which are evaluated with the digit as a constant: vectors go along columns, four words of each at a time,
- * and all lanes are shifted by the same number of bits. Columns are packed into panels, as plain ones are.
+ * What is loaded for one element serves all parts: vectors go along columns, four words of each at a time, and all lanes
+ * are shifted by the same number of bits. Columns are packed into panels, as plain ones are.
  */
 import {
-  type Expr,
-  IrBuilder,
-  indexSymbols,
-  indexValues,
-  postorder,
-  type SizedLoop,
+  type BlockLayout,
+  extent,
   mergedSpace,
+  panelPitch,
+  type WordParts,
 } from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
@@ -20,65 +17,26 @@ import type { KernelOptions } from '../body/size-slots.js';
 import { call, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import type { Blocking } from './blocking.js';
 import type { OperandAccess } from './gemm-operands.js';
 import { scaled, sum } from './index-code.js';
 import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import { packFunction } from './pack-expression.js';
 import type { MatmulProblem } from './problem.js';
 
-/** More parts would be more code than they are worth. */
-const MOST_PARTS = 8;
-
 /** Columns of a vector, and words of each that are loaded together. */
 const LANES = 4;
-
-/** The parts of a product's columns as expressions of the digits that are left. */
-interface Parts {
-  readonly exprs: readonly Expr[];
-  /** Variables of k without the last digit. */
-  readonly words: readonly SizedLoop[];
-}
-
-/** Whether an expression may be evaluated for several k at once, from the same loads. */
-function loadsAll(expr: Expr, part: string): boolean {
-  return postorder([expr]).every((each) => {
-    if (each.kind === 'load')
-      return indexValues(each.index).length === 0 && !indexSymbols(each.index).has(part);
-    return ['op', 'const', 'index', 'scalar'].includes(each.kind);
-  });
-}
-
-/** See the file header; null where there are none, or blocks of k end within a word. */
-function partsOf({ b, depth, type }: MatmulProblem, { depthBlock }: Blocking): Parts | null {
-  const [part, ...rest] = depth.toReversed();
-  if (type.dtype !== 'float32' || b.plain !== null || part === undefined || rest.length === 0)
-    return null;
-  const { name, size } = part;
-  if (typeof size !== 'number' || size < 2 || size > MOST_PARTS || depthBlock % size !== 0)
-    return null;
-  if (!loadsAll(b.expr, name)) return null;
-  // One builder for all: what they share is then evaluated once.
-  const ir = new IrBuilder();
-  const exprs = Array.from({ length: size }, (_, i) =>
-    ir.rewrite([b.expr], { symbol: (each) => (each === name ? ir.int(i) : undefined) }),
-  ).flat();
-  return { exprs, words: rest.toReversed() };
-}
 
 /** The function `(args, batch, dst, line, lines, step, steps)`. */
 function packParts(
   problem: MatmulProblem,
-  { exprs, words }: Parts,
+  { exprs, words }: WordParts,
   tileCols: number,
   pitch: number,
   options: KernelOptions,
-): WasmFunction | null {
-  const { kernel, batch, b, colCount } = problem;
+): WasmFunction {
+  const { kernel, batch, b } = problem;
   const { space, lists } = mergedSpace([b.lines, words], batch, exprs, []);
-  const [lines, digits] = lists;
-  if (lines.length > 1) return null;
-  const [{ name: column }] = lines;
+  const [[{ name: column }], digits] = lists;
   const f = packFunction(problem, b);
   const body = new BodyEmitter(f, kernel, space, options);
   const { scope, vb } = body;
@@ -117,7 +75,7 @@ function packParts(
       scope.loop(run.inner, middle, run.end, 1, () => packWords(run, at, 1, active));
     });
   };
-  const rest = (colCount as number) % LANES;
+  const rest = (extent(b.lines) as number) % LANES;
   const end = f.let('line_end', sum(f.param('line'), f.param('lines')));
   const stop = f.let('stop', op('i32.and', f.param('lines'), i32(-LANES)));
   const whole = f.let('whole', sum(f.param('line'), stop));
@@ -126,24 +84,21 @@ function packParts(
   return f;
 }
 
-/** How the columns of a product are packed, if they are parts of words; null for others. */
+/** How columns are packed that are parts of words. */
 export function partsAccess(
   problem: MatmulProblem,
-  blocking: Blocking,
+  parts: WordParts,
+  { steps }: Extract<BlockLayout, { kind: 'panels' }>,
+  tileCols: number,
   options: KernelOptions,
-): OperandAccess | null {
-  const parts = typeof problem.colCount === 'number' ? partsOf(problem, blocking) : null;
-  if (parts === null) return null;
-  const tileCols = blocking.tileVectors * LANES;
+): OperandAccess {
   const step = 4 * tileCols;
-  const pitch = blocking.depthBlock * step + 64;
+  const pitch = panelPitch(steps, tileCols, 4);
   const pack = packParts(problem, parts, tileCols, pitch, options);
-  if (pack === null) return null;
   return {
     strides: { line: 4, step, tailStep: step, tile: pitch },
-    scratchBytes: Math.ceil(blocking.colBlock / tileCols) * pitch,
-    prepare(f, { args, batch, origin, extent, step: first, steps }, scratch) {
-      f.do(call(pack, args, batch, scratch, origin[0]!, extent[0]!, first, steps));
+    prepare(f, { args, batch, origin, extent, step: first, steps: count }, scratch) {
+      f.do(call(pack, args, batch, scratch, origin[0]!, extent[0]!, first, count));
       return scratch;
     },
   };

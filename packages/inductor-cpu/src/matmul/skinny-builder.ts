@@ -1,7 +1,7 @@
 /**
  * @file What the strategies of a product with few rows share: state, operands' values, and loops.
  */
-import type { LoopVar, SizedLoop } from '@tessera/inductor-core';
+import type { BlockProduct, LoopVar, SizedLoop } from '@tessera/inductor-core';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
@@ -12,18 +12,21 @@ import type { Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { sum } from './index-code.js';
 import type { Run } from './matmul-space.js';
-import type { KnownProblem, Operand } from './problem.js';
+import type { MatmulProblem, Operand } from './problem.js';
 
 /** State of one `sums` function while it is generated. */
 export interface Builder {
-  readonly problem: KnownProblem;
+  readonly problem: MatmulProblem;
   readonly options: KernelOptions;
   readonly f: WasmFunction;
   readonly body: BodyEmitter;
   readonly rows: readonly SizedLoop[];
   readonly cols: readonly SizedLoop[];
   readonly depth: readonly SizedLoop[];
+  readonly tile: BlockProduct['tile'];
+  /** From a row of sums to the next, and from a packed row to the next if there are any. */
   readonly rowBytes: number;
+  readonly packedBytes: number | null;
 }
 
 /** Registers of an operand's value, in the accumulator's kind, for every group of the open vector iteration. */
@@ -39,11 +42,8 @@ export function operandRegs(
 }
 
 /** Runs `emit` for each row, with the row's variables bound. */
-export function forEachRow(
-  { f, body, rows, problem }: Pick<Builder, 'f' | 'body' | 'rows' | 'problem'>,
-  emit: (row: number) => void,
-): void {
-  for (let row = 0; row < problem.rowCount; row++) {
+export function forEachRow({ f, body, rows, tile }: Builder, emit: (row: number) => void): void {
+  for (let row = 0; row < tile.rows; row++) {
     body.scope.nest((inside) => {
       inside(() => {
         let rest = row;

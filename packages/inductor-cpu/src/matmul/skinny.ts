@@ -1,90 +1,61 @@
 /**
- * @file Products with up to three rows (after orientation): matrix times vector and the like.
+ * @file Sums of a few rows whose operands are evaluated where they are used: matrix times vector and the like.
  *
- * Every element of B is used once or a few times, so the work is reading B: nothing is packed, and both
- * operands are evaluated where they are used. If B is adjacent along k (a linear layer's weights), each
- * column is a dot product with vectors along k; if it is adjacent along the columns, rows of B are
- * scaled and added up, a few k at a time so that the sums are touched less often.
- * Sums go to scratch, from which the epilogue stores.
+ * Vectors go along k, and each column is a dot product; or they go along the columns, and rows of B are scaled and added up.
+ * Rows may have been packed: then elements of A are loaded from there.
  */
-import { roundUp, adjacency, mergedSpace } from '@tessera/inductor-core';
+import { type BlockProduct, extent, mergedSpace, rowPitch } from '@tessera/inductor-core';
 import { BodyEmitter } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Reg, Regs } from '../body/vector-builder.js';
-import { call, i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
+import { i32, i32x4, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
-import { SCRATCH, type WasmKernel } from '../wasm-kernel.js';
 import { multiplyAdd } from './element-type.js';
-import { epilogueFunction } from './epilogue.js';
-import { minimum, scaled, sum } from './index-code.js';
-import { keepRows, keptAddress, keptRegs, keptRowBytes } from './kept-rows.js';
+import { scaled, sum } from './index-code.js';
 import { bindBatch, forEachRun, type Run } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
-import type { KnownProblem } from './problem.js';
+import type { MatmulProblem } from './problem.js';
 import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
 
-/** Most rows for which nothing is packed. */
-export const MAX_SKINNY_ROWS = 3;
-
-/** Time to read one element of B, nearly all there is to do, in nanoseconds. */
-const ELEMENT_NS = 0.12;
-
-/** Code of a skinny product. */
-export function generateSkinny(problem: KnownProblem, options: KernelOptions): WasmKernel {
-  const { kernel, type, rowCount, colCount, depthCount, batchCount } = problem;
-  const lines = [problem.rows, problem.cols, problem.depth];
-  const both = mergedSpace(lines, problem.batch, [problem.a.expr, problem.b.expr], []);
-  const [innerCol, innerDepth] = both.lists.slice(1).map((list) => list[list.length - 1].name);
-  const alongDepth =
-    adjacency(problem.b.expr, both.space, innerDepth) >
-    adjacency(problem.b.expr, both.space, innerCol);
-  // Rows that are kept are a plain run of k, whatever A's own indices are.
-  const keepsRows = alongDepth && keptRowBytes(problem) > 0;
-  const { space, lists } = keepsRows
-    ? mergedSpace(lines, problem.batch, [problem.b.expr], [])
-    : both;
-  const [rows, cols, depth] = lists;
-  const colBlock = alongDepth
-    ? Math.min(256, roundUp(Math.ceil(colCount / 16), 8))
-    : Math.min(4096, Math.max(128, roundUp(Math.ceil(colCount / 4), 8)));
-  const rowBytes = (roundUp(colBlock, 8) + 8) * type.bytes;
-
-  const params = { args: 'i32', batch: 'i32', col: 'i32', cols: 'i32', c: 'i32' } as const;
-  const sums = new WasmFunction(`${kernel.name}_sums`, params);
-  const body = new BodyEmitter(sums, kernel, space, options);
-  bindBatch(body, problem.batch, sums.param('batch'));
-  const builder: Builder = { problem, options, f: sums, body, rows, cols, depth, rowBytes };
-  if (alongDepth) dotProducts(builder, keepsRows ? keepRows(problem, options) : null);
-  else scaledRows(builder);
-
-  const epilogue = epilogueFunction(problem, rowBytes, colBlock, options);
-  const colItems = Math.ceil(colCount / colBlock);
-  const f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
-  f.for('item', f.param('begin'), f.param('end'), 1, (item) => {
-    const batch = f.let('batch', op('i32.div_u', item, i32(colItems)));
-    const col = f.let('col', scaled(op('i32.rem_u', item, i32(colItems)), colBlock));
-    const count = minimum(f, 'cols', i32(colBlock), op('i32.sub', i32(colCount), col));
-    f.do(call(sums, f.param('args'), batch, col, count, SCRATCH));
-    f.do(call(epilogue, f.param('args'), batch, i32(0), i32(rowCount), col, count, SCRATCH));
+/** The function `(args, batch, col, cols, a, c)`: `a` is where packed rows begin, `c` where sums go. */
+export function sumsFunction(
+  problem: MatmulProblem,
+  { a, b, tile, row }: BlockProduct,
+  options: KernelOptions,
+): WasmFunction {
+  const { kernel, type, depth: steps, batch } = problem;
+  const f = new WasmFunction(`${kernel.name}_sums`, {
+    args: 'i32',
+    batch: 'i32',
+    col: 'i32',
+    cols: 'i32',
+    a: 'i32',
+    c: 'i32',
   });
-  return {
-    name: kernel.name,
-    func: f,
-    workItems: batchCount * colItems,
-    sizes: options.sizes.list,
-    costPerItem: Math.min(colBlock, colCount) * depthCount * ELEMENT_NS * (type.bytes / 4),
-    scratchBytesPerThread: rowCount * (rowBytes + (keepsRows ? keptRowBytes(problem) : 0)) + 64,
-    schedule: () => ({
-      kernel: kernel.name,
-      facts: {
-        'lanes of a vector': alongDepth ? 'along k' : 'along columns',
-        'columns of a work item': colBlock,
-        'work items': batchCount * colItems,
-      },
-    }),
+  const isPacked = a.layout.kind === 'rows';
+  const exprs = isPacked ? [problem.b.expr] : [problem.a.expr, problem.b.expr];
+  const { space, lists } = mergedSpace([a.lines, b.lines, steps], batch, exprs, []);
+  const [rows, cols, depth] = lists;
+  const body = new BodyEmitter(f, kernel, space, options);
+  bindBatch(body, batch, f.param('batch'));
+  const builder: Builder = {
+    problem,
+    options,
+    f,
+    body,
+    rows,
+    cols,
+    depth,
+    tile,
+    rowBytes: row * type.bytes,
+    packedBytes: isPacked ? rowPitch(extent(problem.depth) as number) * type.bytes : null,
   };
+  const isAlong = b.layout.kind === 'evaluated' && b.layout.along === 'steps';
+  if (isAlong) dotProducts(builder);
+  else scaledRows(builder);
+  return f;
 }
 
 /** Address of the sum of the column that `variable` stands for, in row 0. */
@@ -99,19 +70,15 @@ function colRange({ f }: Builder): [Local<'i32'>, Local<'i32'>] {
 }
 
 function depthRange({ f, problem }: Builder): [Local<'i32'>, Local<'i32'>] {
-  return [f.let('k_begin', i32(0)), f.let('k_end', i32(problem.depthCount))];
+  return [f.let('k_begin', i32(0)), f.let('k_end', i32(extent(problem.depth) as number))];
 }
 
 /** Vectors along k, several columns at a time: as many as the registers hold sums for. */
-function dotProducts(builder: Builder, keep: WasmFunction | null): void {
-  const { f, body, cols, problem } = builder;
-  const atOnce = problem.rowCount === 1 ? 4 : 2;
+function dotProducts(builder: Builder): void {
+  const { f, body, cols, tile } = builder;
+  const atOnce = tile.vectors;
   const [colBegin, colEnd] = colRange(builder);
   const range = depthRange(builder);
-  if (keep !== null) {
-    const kept = sum(f.param('c'), i32(problem.rowCount * builder.rowBytes));
-    f.do(call(keep, f.param('args'), f.param('batch'), kept));
-  }
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, atOnce);
     for (const [begin, end, columns] of [
@@ -119,7 +86,7 @@ function dotProducts(builder: Builder, keep: WasmFunction | null): void {
       [middle, run.end, 1],
     ] as const) {
       body.scope.loop(run.inner, begin, end, columns, () =>
-        dotColumns(builder, run, range, columns, keep !== null),
+        dotColumns(builder, run, range, columns),
       );
     }
   });
@@ -130,12 +97,11 @@ function dotColumns(
   run: Run,
   [kBegin, kEnd]: [Local<'i32'>, Local<'i32'>],
   columns: number,
-  isKept: boolean,
 ): void {
-  const { f, body, depth, problem } = builder;
+  const { f, body, depth, problem, tile, packedBytes } = builder;
   const { scope } = body;
   const perGroup = registersPerGroup(kindOf(problem.type.dtype));
-  const accs = Array.from({ length: problem.rowCount }, () =>
+  const accs = Array.from({ length: tile.rows }, () =>
     Array.from({ length: columns * perGroup }, () => f.let('sum', i32x4(0))),
   );
   forEachRun(body, depth, kBegin, kEnd, (kRun) => {
@@ -151,12 +117,14 @@ function dotColumns(
           { ...lanes, groups: columns },
           () => (b = operandRegs(builder, problem.b, columns)),
         );
-        const kept = isKept ? keptAddress(builder, kRun) : null;
+        const packed = packedBytes === null ? null : packedAddress(builder, kRun);
         // A is the same for every column: one group will do.
         scope.vectorise({ ...lanes, groups: 1 }, () => {
           forEachRow(builder, (row) => {
             const a =
-              kept === null ? operandRegs(builder, problem.a, 1) : keptRegs(builder, kept, row);
+              packed === null
+                ? operandRegs(builder, problem.a, 1)
+                : packedRegs(builder, packed, row * packedBytes!);
             accs[row].forEach((acc, i) => {
               if (active === 4) accumulate(builder, acc, a[i % perGroup], b[i]);
               else if (i % perGroup === 0) accumulateFirst(builder, acc, a[0], b[i]);
@@ -168,6 +136,20 @@ function dotColumns(
   });
   const at = sumAddress(builder, run, scope.variable(run.inner));
   accs.forEach((acc, row) => storeTotals(builder, acc, at, row * builder.rowBytes, columns));
+}
+
+/** Address of the open step's elements in the first packed row. */
+function packedAddress({ f, body, problem }: Builder, run: Run): Local<'i32'> {
+  const position = op('i32.sub', sum(run.flat, body.scope.variable(run.inner)), run.begin);
+  return f.let('packed', sum(f.param('a'), scaled(position, problem.type.bytes)));
+}
+
+/** Four elements of a packed row; lanes behind the run may hold anything. */
+function packedRegs({ f, problem }: Builder, at: Local<'i32'>, offset: number): Regs {
+  const parts = registersPerGroup(kindOf(problem.type.dtype));
+  return Array.from({ length: parts }, (_, part) =>
+    f.let('a', memory('v128.load', offset + 16 * part, at)),
+  );
 }
 
 function accumulate({ f, problem, options }: Builder, acc: Local<'v128'>, a: Reg, b: Reg): void {
@@ -211,13 +193,12 @@ function storeTotals(
 
 /** Vectors along the columns, several k at a time. */
 function scaledRows(builder: Builder): void {
-  const { f, body, depth, problem } = builder;
+  const { f, body, depth, tile } = builder;
   const [colBegin, colEnd] = colRange(builder);
   const [kBegin, kEnd] = depthRange(builder);
-  const bytes = problem.rowCount * builder.rowBytes;
+  const bytes = tile.rows * builder.rowBytes;
   f.do(op('memory.fill', f.param('c'), i32(0), i32(bytes)));
-  // With several rows, fewer k at a time leave registers for their elements of A.
-  const atOnce = problem.rowCount === 1 ? 4 : 2;
+  const atOnce = tile.vectors;
   forEachRun(body, depth, kBegin, kEnd, (kRun) => {
     const middle = wholeSteps(f, kRun, atOnce);
     for (const [begin, end, steps] of [
@@ -247,7 +228,7 @@ function addRows(
   });
   forEachRun(body, cols, colBegin, colEnd, (run) => {
     const middle = wholeSteps(f, run, 4);
-    const tail = cols.length === 1 ? problem.colCount % 4 : 1;
+    const tail = cols.length === 1 ? (extent(problem.b.lines) as number) % 4 : 1;
     const parts = [
       [run.begin, middle, 4, 4],
       [middle, run.end, cols.length === 1 ? 4 : 1, tail],

@@ -1,22 +1,31 @@
 /**
- * @file Packing what a tile sees of its image, channel after channel; see `tiling.ts` for how it lies.
+ * @file Packing what a tile sees of its image, channel after channel; see `ImageLayout` for how it lies.
  *
  * Rows of a plane are written one after the other, each up to its end and a little beyond: what follows is written later.
  * Inside of the image's padding no condition is evaluated.
  */
-import { type Expr, type IndexExpr, LoopSpace, type SizedLoop } from '@tessera/inductor-core';
+import {
+  type Expr,
+  type ImageLayout,
+  type IndexExpr,
+  LoopSpace,
+  reach,
+  rowsBehind,
+  type SizedLoop,
+  type WindowAxis,
+} from '@tessera/inductor-core';
 import { type Size, sizeAdd, sizeMul, sizeSub } from '@tessera/shared';
 import { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
-import { f32, i32, memory, op } from '../emit/code.js';
+import { call, f32, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
+import type { OperandAccess } from '../matmul/gemm-operands.js';
 import { plus, scaled, sum } from '../matmul/index-code.js';
 import { bindBatch, forEachRun } from '../matmul/matmul-space.js';
 import { packRun } from '../matmul/pack-expression.js';
+import type { MatmulProblem } from '../matmul/problem.js';
 import { type Interior, interiorOf } from './interior.js';
-import { type Tiling, reach, rowsBehind } from './tiling.js';
-import type { WindowAxis, Windows } from './windows.js';
 
 /** Variables of the packed image: a place is `stride · step + remainder`. */
 interface PlaceNames {
@@ -36,8 +45,32 @@ interface Stretch {
 }
 
 /** The function `(args, batch, dst, channel, channels, y, x, rows, columns)`. */
-export function packWindow(windows: Windows, tiling: Tiling, options: KernelOptions): WasmFunction {
-  return new WindowPacker(windows, tiling, options).f;
+function packWindow(
+  problem: MatmulProblem,
+  image: ImageLayout,
+  options: KernelOptions,
+): WasmFunction {
+  return new WindowPacker(problem, image, options).f;
+}
+
+/** How tiles get at a tile of an image. */
+export function imageAccess(
+  problem: MatmulProblem,
+  image: ImageLayout,
+  tileLines: number,
+  options: KernelOptions,
+): OperandAccess {
+  const { bytes } = problem.type;
+  const taps = image.taps.length;
+  const pack = packWindow(problem, image, options);
+  return {
+    strides: { line: bytes, step: 0, tailStep: 0, tile: tileLines * bytes },
+    prepare(f, { args, batch, origin, extent, step, steps }, scratch) {
+      const [channel, channels] = [step, steps].map((k) => op('i32.div_u', k, i32(taps)));
+      f.do(call(pack, args, batch, scratch, channel!, channels!, ...origin, ...extent));
+      return scratch;
+    },
+  };
 }
 
 class WindowPacker {
@@ -48,13 +81,13 @@ class WindowPacker {
   private readonly across: Interior;
 
   constructor(
-    private readonly windows: Windows,
-    private readonly tiling: Tiling,
+    private readonly problem: MatmulProblem,
+    private readonly image: ImageLayout,
     options: KernelOptions,
   ) {
-    const { problem, y, x } = windows;
+    const { y, x } = image;
     const { expr } = problem.b;
-    const places = placeSpace(windows, false);
+    const places = placeSpace(problem, image, false);
     this.down = interiorOf(expr, places, DOWN.step);
     this.across = interiorOf(this.down.inside, places, ACROSS.step);
     this.f = new WasmFunction(`${problem.kernel.name}_pack_image`, {
@@ -68,7 +101,7 @@ class WindowPacker {
       rows: 'i32',
       columns: 'i32',
     });
-    this.body = new BodyEmitter(this.f, problem.kernel, placeSpace(windows, true), options);
+    this.body = new BodyEmitter(this.f, problem.kernel, placeSpace(problem, image, true), options);
     bindBatch(this.body, problem.batch, this.f.param('batch'));
     for (let v = 0; v < y.stride; v++)
       for (let h = 0; h < x.stride; h++)
@@ -77,10 +110,10 @@ class WindowPacker {
 
   /** The planes of all channels for places of these remainders. */
   private plane(v: number, h: number): void {
-    const { f, body, tiling, windows } = this;
-    const vertical = this.stretch(windows.y, v, 'y', 'rows', this.down);
-    const horizontal = this.stretch(windows.x, h, 'x', 'columns', this.across);
-    const start = (v * windows.x.stride + h) * tiling.planeBytes;
+    const { f, body, image } = this;
+    const vertical = this.stretch(image.y, v, 'y', 'rows', this.down);
+    const horizontal = this.stretch(image.x, h, 'x', 'columns', this.across);
+    const start = (v * image.x.stride + h) * 4 * image.plane;
     const first = f.param('channel');
     const last = f.let('channels_end', sum(first, f.param('channels')));
     body.scope.nest((inside) => {
@@ -88,12 +121,12 @@ class WindowPacker {
       inside(() => {
         body.scope.bind(DOWN.remainder, down);
         body.scope.bind(ACROSS.remainder, across);
-        const channels = windows.channels.length === 0 ? [UNIT] : windows.channels;
+        const channels = image.channels.length === 0 ? [UNIT] : image.channels;
         forEachRun(body, channels, first, last, (run) => {
           body.scope.loop(run.inner, run.begin, run.end, 1, () => {
             const offset = op('i32.sub', body.scope.variable(run.inner), run.begin);
             const number = op('i32.sub', sum(run.flat, offset), first);
-            const at = plus(sum(f.param('dst'), scaled(number, tiling.channelBytes)), start);
+            const at = plus(sum(f.param('dst'), scaled(number, 4 * image.channel)), start);
             this.rows(f.let('plane', at), vertical, horizontal);
           });
         });
@@ -134,11 +167,11 @@ class WindowPacker {
   }
 
   private rows(plane: Local<'i32'>, vertical: Stretch, horizontal: Stretch): void {
-    const { f, body, tiling } = this;
+    const { f, body, image } = this;
     body.scope.loop(DOWN.step, vertical.begin, vertical.end, 1, () => {
       const at = body.scope.variable(DOWN.step);
       const number = op('i32.sub', at, vertical.begin);
-      const row = f.let('row', sum(plane, scaled(number, 4 * tiling.pitch)));
+      const row = f.let('row', sum(plane, scaled(number, 4 * image.pitch)));
       if (this.down.from.length + this.down.to.length === 0) {
         this.row(row, horizontal, this.across);
         return;
@@ -162,7 +195,7 @@ class WindowPacker {
   /** A row in the padding. */
   private outerRow(row: Local<'i32'>, { begin, end }: Stretch): void {
     if (this.down.outside !== null) this.fill(row, begin, begin, end, this.down.outside);
-    else this.evaluate(row, begin, begin, end, this.windows.problem.b.expr);
+    else this.evaluate(row, begin, begin, end, this.problem.b.expr);
   }
 
   /** A row: padding, image, padding. */
@@ -206,8 +239,7 @@ class WindowPacker {
     last: Local<'i32'>,
     expr: Expr,
   ): void {
-    const { f, body, windows } = this;
-    const { problem } = windows;
+    const { f, body, problem } = this;
     body.scope.nest((inside) =>
       f.if(op('i32.lt_s', first, last), () =>
         inside(() => {
@@ -226,12 +258,16 @@ function addressIn(row: Local<'i32'>, begin: Local<'i32'>, place: Local<'i32'>):
 }
 
 /** The space of batch, channels and places, in which pixels and taps are places; in steps and remainders, or at once. */
-function placeSpace({ problem, channels, units, y, x }: Windows, inSteps: boolean): LoopSpace {
+function placeSpace(
+  { batch, b, depth }: MatmulProblem,
+  { channels, units, y, x }: ImageLayout,
+  inSteps: boolean,
+): LoopSpace {
   const axes = [
     [y, DOWN],
     [x, ACROSS],
   ] as const;
-  const all = [...problem.batch, ...problem.cols, ...problem.depth, ...channels, UNIT];
+  const all = [...batch, ...b.lines, ...depth, ...channels, UNIT];
   const places = axes.flatMap(([axis, { step, remainder }]) => [
     { name: step, size: countOf(axis, inSteps) },
     { name: remainder, size: axis.stride },

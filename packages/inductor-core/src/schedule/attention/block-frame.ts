@@ -123,9 +123,10 @@ export class BlockFrame {
     return {
       name: `score${p}`,
       a: isInPlace
-        ? { lines: m, value: a, layout: { kind: 'in place' } }
+        ? { lines: m, value: a, layout: { kind: 'in place', from: plain } }
         : this.sized(inRows(loops, { side: 'a', expr: a, lines: m }, rows)),
       b: this.sized(inRows(loops, { side: 'b', expr: b, lines: j }, columns)),
+      batch,
       steps: depth,
       tile: TILE,
       // Those of a triangle begin and end anywhere.
@@ -137,12 +138,13 @@ export class BlockFrame {
 
   private value(q: number): BlockProduct {
     const { kernel, blocks } = this;
-    const { m, j, n } = kernel;
+    const { batch, m, j, n } = kernel;
     const made = { kind: 'made', array: `scores.${q}`, line: this.scorePitch, step: 1 } as const;
     return {
       name: `value${q}`,
       a: { lines: m, layout: made },
       b: this.values(kernel.values[q]!, j, { array: COLUMNS, steps: blocks.columns }),
+      batch,
       steps: j,
       tile: TILE,
       ends: [extent(m), extent(n)],
@@ -179,6 +181,7 @@ export class BlockFrame {
       name: `column${c}`,
       a: { lines: j, layout: { kind: 'made', array, line: 1, step: this.scorePitch } },
       b: this.values(value, m, { array: `values.${c}`, steps: blocks.rows }),
+      batch,
       steps: m,
       tile: TILE,
       // Blocks begin at multiples of whole tiles.
@@ -202,9 +205,10 @@ export class BlockFrame {
     const { batch, n, params, accDtype } = this.kernel;
     const space = new LoopSpace([...batch, ...n, ...depth]);
     const packed = { array, lines: this.width, steps };
-    if (plainOperand(expr, [n, depth], params, accDtype, space) === null)
+    const from = plainOperand(expr, [n, depth], params, accDtype, space);
+    if (from === null)
       return this.sized(inRows({ batch, depth }, { side: 'b', expr, lines: n }, packed));
-    return this.sized({ lines: n, value: expr, layout: { kind: 'panels', ...packed } });
+    return this.sized({ lines: n, value: expr, layout: { kind: 'panels', ...packed, from } });
   }
 
   /** Makes room for a side that is packed. */

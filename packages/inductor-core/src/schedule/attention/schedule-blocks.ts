@@ -160,7 +160,7 @@ function visit(routine: string, ...at: readonly IndexExpr[]): ScheduledStmt {
 }
 
 function pack(product: string, side: 'a' | 'b', lines: BlockRange, steps: BlockRange): BlockStmt {
-  return { kind: 'pack', product, side, batch: variable('batch'), lines, steps };
+  return { kind: 'pack', product, side, batch: variable('batch'), lines: [lines], steps };
 }
 
 function multiply(

@@ -6,7 +6,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { Frame } from '../../ir/interpret-program.js';
 import { toComputeType } from '../../ir/scalar-eval.js';
-import type { BlockStmt } from './blocks.js';
+import type { BlockRange, BlockSide, BlockStmt } from './blocks.js';
 import type { ScheduledKernel } from './scheduled-kernel.js';
 
 /** What of a thread is needed to run statements on blocks. */
@@ -15,6 +15,9 @@ export interface BlockThread {
   /** A value where variables are so. */
   value(value: Expr, variables: ReadonlyMap<string, number>): number;
 }
+
+/** A variable and its value. */
+type Place = readonly [string, number];
 
 /** See the file header. */
 export class BlockMemory {
@@ -32,25 +35,43 @@ export class BlockMemory {
   }
 
   private pack(stmt: Extract<BlockStmt, { kind: 'pack' }>, thread: BlockThread): void {
-    const { kernel } = this.scheduled;
     const product = this.product(stmt.product);
     const side = product[stmt.side];
-    const batch = kernel.kind === 'attention' || kernel.kind === 'matmul' ? kernel.batch : [];
-    const ranges = [stmt.lines, stmt.steps].map((range) => range.map((each) => thread.index(each)));
-    const [[line, lines], [step, steps]] = ranges as [[number, number], [number, number]];
-    const entry = this.places(batch, thread.index(stmt.batch));
-    const of = (i: number, j: number): number => {
-      const places = [
-        ...entry,
-        ...this.places(side.lines, line + i),
-        ...this.places(product.steps, step + j),
-      ];
+    const range = (of: BlockRange): [number, number] => [thread.index(of[0]), thread.index(of[1])];
+    const [step, steps] = range(stmt.steps);
+    const entry = this.places(product.batch, thread.index(stmt.batch));
+    const lines = this.lines(side, stmt.lines.map(range));
+    const of = (line: readonly Place[], j: number): number => {
+      const places = [...entry, ...line, ...this.places(product.steps, step + j)];
       return this.round(thread.value(side.value!, new Map(places)));
     };
     this.ready.set(
       `${stmt.product}.${stmt.side}`,
-      Array.from({ length: lines }, (_, i) => Array.from({ length: steps }, (__, j) => of(i, j))),
+      lines.map((line) =>
+        Array.from({ length: steps }, (_, j) => (line === null ? NaN : of(line, j))),
+      ),
     );
+  }
+
+  /** The variables that lines stand for; null where a line is between the rows of an image. */
+  private lines(
+    { lines, layout }: BlockSide,
+    [first, second]: readonly (readonly [number, number])[],
+  ): (readonly Place[] | null)[] {
+    if (layout.kind !== 'image')
+      return Array.from({ length: first![1] }, (_, i) => this.places(lines, first![0] + i));
+    const { pitch, y, x, units } = layout;
+    const [[top, height], [left, width]] = [first!, second!];
+    return Array.from({ length: (height - 1) * pitch + width }, (_, i) => {
+      const column = i % pitch;
+      if (column >= width) return null;
+      const at: readonly (readonly [string | null, number])[] = [
+        ...units.map((unit): Place => [unit, 0]),
+        [y.pixel, top + Math.floor(i / pitch)],
+        [x.pixel, left + column],
+      ];
+      return at.filter((place): place is Place => place[0] !== null);
+    });
   }
 
   private multiply(stmt: Extract<BlockStmt, { kind: 'product' }>, thread: BlockThread): void {
@@ -91,7 +112,7 @@ export class BlockMemory {
   }
 
   /** The variables that a position stands for. */
-  private places(vars: readonly SizedLoop[], flat: number): [string, number][] {
+  private places(vars: readonly SizedLoop[], flat: number): Place[] {
     const number = (size: Size): number =>
       typeof size === 'number' ? size : this.frame.size(size);
     let rest = flat;

@@ -9,6 +9,8 @@
 import type { Size } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
+import type { LinearForm } from '../../ir/linear-form.js';
+import type { ImageLayout } from './image-layout.js';
 
 /** Which elements of rows of an array are neighbours, and how they are read: four of each way at once where `transposed`. */
 export type PackOrder = 'lines' | 'transposed' | 'steps';
@@ -20,9 +22,11 @@ export type PackOrder = 'lines' | 'transposed' | 'steps';
  * - `made`: in an array that other statements wrote, from its begin.
  * - `panels`: as many lines as a tile has, one step after the other; then the next ones.
  * - `rows`: one line or one step after the other.
+ * - `image`: as a tile of an image.
+ * - `evaluated`: nowhere. Elements are computed where they are multiplied, in vectors along lines or steps.
  */
 export type BlockLayout =
-  | { readonly kind: 'in place' }
+  | { readonly kind: 'in place'; readonly from: PlainOperand }
   | {
       readonly kind: 'made';
       readonly array: string;
@@ -30,13 +34,33 @@ export type BlockLayout =
       readonly line: number;
       readonly step: number;
     }
-  | (PackedExtent & { readonly kind: 'panels' })
+  | (PackedExtent & { readonly kind: 'panels'; readonly from: PlainOperand | WordParts })
   | (PackedExtent & {
       readonly kind: 'rows';
       readonly order: PackOrder;
       /** Blocks begin at any line, and not at multiples of `lines`. */
       readonly anywhere?: true;
-    });
+    })
+  | ImageLayout
+  | { readonly kind: 'evaluated'; readonly along: 'lines' | 'steps' };
+
+/** An operand that is one load at an affine index whose lines and steps each act as one variable. */
+export interface PlainOperand {
+  readonly buf: string;
+  readonly index: LinearForm;
+  /** Elements from one row (of A) or column (of B) to the next. */
+  readonly lineStride: number;
+  /** Elements from one k to the next. */
+  readonly stepStride: number;
+}
+
+/** Elements that are parts of what is loaded, the last digit of steps says which: all parts of a word are made of one load. */
+export interface WordParts {
+  /** The part for each value of the digit. */
+  readonly exprs: readonly Expr[];
+  /** Steps without the digit. */
+  readonly words: readonly SizedLoop[];
+}
 
 /** The array of a packed block, and how much of the operand fits there. */
 export interface PackedExtent {
@@ -58,9 +82,13 @@ export interface BlockProduct {
   readonly name: string;
   readonly a: BlockSide;
   readonly b: BlockSide;
+  readonly batch: readonly SizedLoop[];
   readonly steps: readonly SizedLoop[];
-  /** Rows, and vectors of each, whose results are kept in registers. */
-  readonly tile: { readonly rows: number; readonly vectors: number };
+  /**
+   * Rows, and vectors of each, whose results are kept in registers; of what is evaluated, rows and the columns or steps that
+   * are taken together. `tail`: vectors of each tile behind whole ones, where it is not one as wide as what is left.
+   */
+  readonly tile: { readonly rows: number; readonly vectors: number; readonly tail?: number };
   /** Lines of `a` and of `b` after which blocks end, or else at whole tiles; null where they end anywhere. */
   readonly ends: readonly [Size | null, Size | null];
   /** An array or a buffer, and its elements from a row of results to the next. */
@@ -78,7 +106,8 @@ export type BlockStmt =
       readonly product: string;
       readonly side: 'a' | 'b';
       readonly batch: IndexExpr;
-      readonly lines: BlockRange;
+      /** One range; of an image one of rows and one of columns. */
+      readonly lines: readonly BlockRange[];
       readonly steps: BlockRange;
     }
   /** Results lie from element `at` on; where `onto` is not 0 they are added to what lies there. */

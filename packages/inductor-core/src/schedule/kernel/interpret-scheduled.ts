@@ -20,6 +20,7 @@ import type {
   ScheduledStmt,
 } from './scheduled-kernel.js';
 import { BlockMemory } from './block-memory.js';
+import { asIndex } from './places.js';
 import type { RoutineCall } from './registers.js';
 import { CellMemory, type RegisterThread } from './thread-registers.js';
 import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
@@ -84,13 +85,17 @@ class Interpreter {
     const { grid, threads, body } = this.scheduled;
     // One too many, where that may happen.
     const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
-    for (let instance = 0; instance < instances; instance++) {
+    const [within, most] = [this.size(grid.runs?.within ?? 1), grid.runs?.most ?? 1];
+    let run = 1;
+    for (let instance = 0; instance < instances; instance += run) {
+      run = Math.min(instances - instance, within - (instance % within), most);
       this.memory = new SharedMemory(this.scheduled, (size) => this.size(size), this.fail);
       this.cells = new CellMemory(this.scheduled, this.fail);
       for (const array of this.scratch.values()) array.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
         thread.variables.set(grid.name, instance);
+        if (grid.runs !== undefined) thread.variables.set(grid.runs.name, run);
         if (threads !== undefined) thread.variables.set(threads.name, number);
         thread.variables.set('subgroup_size', this.run.subgroupSize ?? 1);
         return this.body(thread, body, ALONE);
@@ -240,8 +245,12 @@ class Interpreter {
   private *stmt(thread: ThreadState, stmt: ScheduledStmt, elements: readonly Element[]): Running {
     switch (stmt.kind) {
       case 'let': {
-        const most = stmt.atMost === undefined ? Infinity : this.size(stmt.atMost);
-        const values = elements.map((each) => Math.min(this.index(stmt.index, thread, each), most));
+        const { index, atMost } = stmt;
+        const most = (each: Element): number =>
+          atMost === undefined ? Infinity : this.index(asIndex(atMost), thread, each);
+        const values = elements.map((each) =>
+          Math.min(this.index(index, thread, each), most(each)),
+        );
         const [first = 0] = values;
         thread.variables.set(stmt.name, first);
         if (elements !== ALONE)

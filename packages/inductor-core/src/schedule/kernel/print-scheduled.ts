@@ -8,6 +8,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprPrinter, printIndex } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
+import { asIndex } from './places.js';
 import type { BlockLayout, BlockProduct, BlockRange } from './blocks.js';
 import type { Cell, RegisterValue, Routine } from './registers.js';
 import type {
@@ -149,7 +150,7 @@ class BodyPrinter {
     switch (stmt.kind) {
       case 'let':
         return this.line(
-          `let ${stmt.name} = ${this.index(stmt.index)}${stmt.atMost === undefined ? '' : ` at most ${String(stmt.atMost)}`}`,
+          `let ${stmt.name} = ${this.index(stmt.index)}${stmt.atMost === undefined ? '' : ` at most ${this.index(asIndex(stmt.atMost))}`}`,
         );
       case 'test':
         return this.line(`test ${stmt.name}: ${this.conditions(stmt.all)}`);
@@ -226,9 +227,10 @@ class BodyPrinter {
       case 'agree':
         return this.line(`agree ${stmt.name}: ${this.cell(stmt.cell)}`);
       case 'pack': {
-        const { product, side, batch, lines, steps } = stmt;
+        const { product, side, batch, steps } = stmt;
+        const lines = stmt.lines.map((range) => this.range(range)).join(' by ');
         return this.line(
-          `pack ${side} of ${product}: lines ${this.range(lines)}, steps ${this.range(steps)} of ${this.index(batch)}`,
+          `pack ${side} of ${product}: lines ${lines}, steps ${this.range(steps)} of ${this.index(batch)}`,
         );
       }
       case 'product': {
@@ -266,9 +268,12 @@ function printAccumulator(accumulator: Accumulator): string {
   return `  accumulator ${name}: ${kind} of ${shortDtype(reduction.dtype)} gives ${results}: ${shortDtype(dtype)}`;
 }
 
-function printGrid({ name, extent, surplus, ordered, nanoseconds }: ParallelAxis): string {
+function printGrid({ name, extent, surplus, ordered, runs, nanoseconds }: ParallelAxis): string {
   const facts = [
     `${String(extent)}${surplus === true ? ' or more' : ''}`,
+    ...(runs === undefined
+      ? []
+      : [`${runs.name} of them at once, up to ${runs.most} of each ${String(runs.within)}`]),
     ...(ordered === true ? ['in order'] : []),
     ...(nanoseconds === undefined ? [] : [`about ${Math.ceil(nanoseconds)} ns each`]),
   ];
@@ -290,15 +295,23 @@ function printRoutine({ name, parameters, results, gives, isQuick, body }: Routi
 
 function printLayout(layout: BlockLayout): string {
   if (layout.kind === 'in place') return layout.kind;
+  if (layout.kind === 'evaluated') return `evaluated along ${layout.along}`;
+  if (layout.kind === 'image')
+    return `image in ${layout.array}, rows ${layout.pitch} and channels ${layout.channel} apart, taps at ${layout.taps.join(', ')}`;
   if (layout.kind === 'made') return `${layout.array}, ${layout.line} and ${layout.step} apart`;
   const { kind, array, lines, steps } = layout;
-  const order = layout.kind === 'rows' ? ` along ${layout.order}` : '';
+  const order =
+    layout.kind === 'rows'
+      ? ` along ${layout.order}`
+      : 'from' in layout && 'words' in layout.from
+        ? ' of parts of words'
+        : '';
   return `${kind}${order} in ${array}, up to ${lines} × ${steps}`;
 }
 
 function printProduct({ name, a, b, tile, to, row }: BlockProduct): string[] {
   return [
-    `  product ${name}: tiles of ${tile.rows} × ${tile.vectors} vectors to ${to}, rows ${row} apart`,
+    `  product ${name}: tiles of ${tile.rows} × ${tile.vectors} vectors${tile.tail === undefined ? '' : `, then ${tile.tail}`} to ${to}, rows ${row} apart`,
     ...[a, b].map(({ value, layout }, i) => {
       const printer = new ExprPrinter('    ');
       const [text] = value === undefined ? [] : printer.emit([value]);

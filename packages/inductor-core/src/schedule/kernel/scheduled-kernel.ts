@@ -72,6 +72,11 @@ export interface ParallelAxis<S extends Size = Size> {
   readonly surplus?: true;
   /** Instances run one after the other: what they store may lie at the same place. */
   readonly ordered?: true;
+  /**
+   * Instances that follow each other may be one, which knows by a name how many they are: at most `most`, of those that a
+   * division by `within` does not tell apart.
+   */
+  readonly runs?: { readonly name: string; readonly within: S; readonly most: number };
   /** Estimated time of one instance. */
   readonly nanoseconds?: number;
 }
@@ -157,7 +162,7 @@ export type ScheduledStmt =
       readonly kind: 'let';
       readonly name: string;
       readonly index: IndexExpr;
-      readonly atMost?: Size;
+      readonly atMost?: Size | IndexExpr;
     }
   /** Whether conditions hold, under a name. */
   | { readonly kind: 'test'; readonly name: string; readonly all: readonly Condition[] }
@@ -206,7 +211,7 @@ export type ScheduledStmt =
 
 /**
  * A value that is computed once. `keep`: it goes to a place of a scratch array, as soon as it is known. `recall`: up to
- * the end of the body, it is what was kept there.
+ * the end of the body, it is what was kept there; or what a product left there, if it is a result.
  */
 export interface KeptStmt {
   readonly kind: 'keep' | 'recall';

@@ -11,6 +11,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { kernelStmts } from '../../ir/kernel-parts.js';
 import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js';
+import { asIndex } from './places.js';
 import { printScheduled } from './print-scheduled.js';
 import type { BlockProduct } from './blocks.js';
 import type { Routine } from './registers.js';
@@ -53,6 +54,8 @@ class Verifier {
   /** Values with the array that each was kept in, and those that are recalled here. */
   private readonly kept = new Map<Expr, string>();
   private readonly recalled = new Set<Expr>();
+  /** Arrays that products go to. */
+  private readonly summed: ReadonlySet<string>;
   /** Sides of products that are ready, with their arrays. */
   private readonly packed = new Map<string, string | null>();
   private inVector = false;
@@ -64,6 +67,7 @@ class Verifier {
 
   constructor(private readonly scheduled: ScheduledKernel) {
     this.registers = new RegisterVerifier(scheduled, this);
+    this.summed = new Set(scheduled.products?.map(({ to }) => to));
   }
 
   fail(what: string): never {
@@ -87,6 +91,7 @@ class Verifier {
     }
     for (const routine of routines) this.routine(routine);
     this.known.set(grid.name, false);
+    if (grid.runs !== undefined) this.known.set(grid.runs.name, false);
     if (threads !== undefined) {
       this.known.set(threads.name, true);
       this.known.set('subgroup_size', false);
@@ -195,7 +200,10 @@ class Verifier {
   private stmt(stmt: ScheduledStmt): void {
     switch (stmt.kind) {
       case 'let':
-        this.known.set(stmt.name, this.index(stmt.index));
+        this.known.set(
+          stmt.name,
+          [stmt.index, asIndex(stmt.atMost ?? 0)].map((each) => this.index(each)).includes(true),
+        );
         return;
       case 'test':
         this.known.set(`?${stmt.name}`, this.conditions(stmt.all));
@@ -303,7 +311,7 @@ class Verifier {
         if (stmt.kind === 'pair') this.meet('pair');
         return;
       case 'pack':
-        for (const index of [stmt.batch, ...stmt.lines, ...stmt.steps]) this.index(index);
+        for (const index of [stmt.batch, ...stmt.lines.flat(), ...stmt.steps]) this.index(index);
         return this.pack(stmt);
       case 'product':
         for (const index of [stmt.rows, stmt.columns, stmt.steps, stmt.at, stmt.onto])
@@ -341,11 +349,12 @@ class Verifier {
     const { layout, value } = this.product(product)[side];
     if (layout.kind === 'made' || value === undefined)
       this.fail(`'${product}' has no ${side} to pack`);
-    if (layout.kind !== 'in place') {
-      if (!this.isScratch(layout.array)) this.fail(`there is no scratch array '${layout.array}'`);
-      for (const [key, array] of this.packed) if (array === layout.array) this.packed.delete(key);
+    const array = 'array' in layout ? layout.array : null;
+    if (array !== null) {
+      if (!this.isScratch(array)) this.fail(`there is no scratch array '${array}'`);
+      for (const [key, other] of this.packed) if (other === array) this.packed.delete(key);
     }
-    this.packed.set(`${product}.${side}`, layout.kind === 'in place' ? null : layout.array);
+    this.packed.set(`${product}.${side}`, array);
   }
 
   private multiply(name: string): void {
@@ -369,7 +378,8 @@ class Verifier {
       this.kept.set(value, array);
       return;
     }
-    if (this.kept.get(value) !== array) this.fail(`'${array}' is recalled where nothing was kept`);
+    const isKept = value.kind === 'acc' ? this.summed.has(array) : this.kept.get(value) === array;
+    if (!isKept) this.fail(`'${array}' is recalled where nothing was kept`);
     this.recalled.add(value);
   }
 

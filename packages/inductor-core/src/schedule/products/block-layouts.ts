@@ -7,21 +7,10 @@ import { type DType, itemSize } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { SizedLoop } from '../../ir/index-expr.js';
 import type { BufferParam } from '../../ir/kernel.js';
-import type { LinearForm } from '../../ir/linear-form.js';
-import type { BlockSide, PackedExtent, PackOrder } from '../kernel/blocks.js';
+import type { BlockSide, PackedExtent, PackOrder, PlainOperand } from '../kernel/blocks.js';
 import type { LoopSpace } from '../vectors/loop-space.js';
 import { flatStride, stridesOf } from './flat-stride.js';
 import { adjacency, mergedSpace } from './merged-space.js';
-
-/** An operand that is one load at an affine index whose lines and steps each act as one variable. */
-export interface PlainOperand {
-  readonly buf: string;
-  readonly index: LinearForm;
-  /** Elements from one row (of A) or column (of B) to the next. */
-  readonly lineStride: number;
-  /** Elements from one k to the next. */
-  readonly stepStride: number;
-}
 
 /** An operand as a plain one; null if it is more than a load, or of another type than sums are. */
 export function plainOperand(
@@ -106,4 +95,9 @@ export function roundUp(value: number, grain: number): number {
 /** What of an extent is known; null where it is not. */
 export function known(size: Size): number | null {
   return typeof size === 'number' ? size : null;
+}
+
+/** Elements of a vector of 128 bits. */
+export function lanesOf(dtype: DType): number {
+  return 16 / itemSize(dtype);
 }

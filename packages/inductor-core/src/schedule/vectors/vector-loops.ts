@@ -19,7 +19,7 @@ export interface Range {
 export type Steps = (valid: number) => ScheduledBody;
 
 /** A variable of the schedule. */
-export function define(name: string, index: IndexExpr, atMost?: Size): ScheduledStmt {
+export function define(name: string, index: IndexExpr, atMost?: Size | IndexExpr): ScheduledStmt {
   return { kind: 'let', name, index, ...(atMost !== undefined && { atMost }) };
 }
 

@@ -5,37 +5,20 @@
  * the image would be computed and stored once for each tap. Where every index of B sees a pixel and a tap in that
  * combination only, B is a function of channels and *places*, and it is enough to pack the image itself.
  */
-import {
-  type Expr,
-  type LinearForm,
-  type LoopSpace,
-  type SizedLoop,
-  coefficientOf,
-  extent,
-  indexOf,
-  otherParts,
-  postorder,
-} from '@tessera/inductor-core';
 import { type Size, sizeKnown, sizeMul } from '@tessera/shared';
-import type { MatmulProblem } from '../matmul/problem.js';
-
-/** A direction of the image: places are `stride · pixel + dilation · tap`, from `dilation · (taps - 1)` up if that is negative. */
-export interface WindowAxis {
-  /** Absent of an axis of one pixel that the kernel does not have. */
-  readonly pixel: string | null;
-  /** Pixels of the result. */
-  readonly size: Size;
-  /** Absent where there is one tap. */
-  readonly tap: string | null;
-  readonly taps: number;
-  readonly stride: number;
-  readonly dilation: number;
-}
+import type { Expr } from '../../ir/expr.js';
+import type { SizedLoop } from '../../ir/index-expr.js';
+import { type LinearForm, coefficientOf, otherParts } from '../../ir/linear-form.js';
+import { extent, moves } from '../../ir/loop-vars.js';
+import { indexOf, postorder } from '../../ir/walk.js';
+import type { WindowAxis } from '../kernel/image-layout.js';
+import type { LoopSpace } from '../vectors/loop-space.js';
+import type { OrientedProduct } from './oriented-product.js';
 
 /** See the file header. */
 export interface Windows {
-  /** The problem with one image in every batch entry. */
-  readonly problem: MatmulProblem;
+  /** The product with one image in every batch entry. */
+  readonly product: OrientedProduct;
   readonly channels: readonly SizedLoop[];
   /** Variables of columns and steps that are 0. */
   readonly units: readonly string[];
@@ -50,17 +33,17 @@ export interface Windows {
 const MAX_TAPS = 64;
 const MAX_STRIDE = 4;
 
-/** A problem as windows over images, or null. */
-export function windowsOf(problem: MatmulProblem): Windows | null {
-  const { cols, depth, b, type } = problem;
-  if (typeof problem.depthCount !== 'number' || problem.depthCount === 0 || b.plain !== null)
-    return null;
-  if (type.dtype !== 'float32') return null;
-  const pixels = cols.filter(({ size }) => size !== 1);
-  const steps = depth.filter(({ size }) => size !== 1);
+/** A product as windows over images, or null. */
+export function windowsOf(product: OrientedProduct): Windows | null {
+  const { depth, b, kernel } = product;
+  const { lines: cols } = b;
+  if (typeof product.depthCount !== 'number' || b.plain !== null) return null;
+  if (kernel.accDtype !== 'float32') return null;
+  const pixels = cols.filter(moves);
+  const steps = depth.filter(moves);
   const [x, y] = pixels.toReversed();
   if (x === undefined) return null;
-  const forms = formsOf(b.expr, problem.space);
+  const forms = formsOf(b.expr, product.space);
   if (forms === null) return null;
   const horizontal = axisOf(x, steps, forms);
   // A step is a tap of one direction: that of the other does not move with it.
@@ -76,13 +59,19 @@ export function windowsOf(problem: MatmulProblem): Windows | null {
   const ordered = steps.slice(channels.length).every(({ name }, i) => name === taps[i]);
   if (!ordered || count === 1 || count > MAX_TAPS) return null;
   const images = pixels.slice(0, -2);
-  const batch = [...problem.batch, ...images];
+  const batch = [...product.batch, ...images];
   const own = pixels.slice(-2);
   return {
-    problem: { ...problem, batch, cols: own, batchCount: extent(batch), colCount: extent(own) },
+    product: {
+      ...product,
+      batch,
+      b: { ...b, lines: own },
+      batchCount: extent(batch),
+      colCount: extent(own),
+    },
     channels,
     units: [...cols, ...depth].flatMap(({ name, size }) => (size === 1 ? name : [])),
-    channelCount: problem.depthCount / count,
+    channelCount: product.depthCount / count,
     y: vertical,
     x: horizontal,
     taps: count,

@@ -6,12 +6,16 @@
  * it, one B panel (first-level cache) at a time. A work item is `rowsPerItem` rows of one column block;
  * consecutive items share their packed B, so a thread's range of items packs each block of B once.
  */
-import { type SizedLoop, mergedSpace, roundUp } from '@tessera/inductor-core';
 import { type Size, sizeCeilDiv, sizeHint } from '@tessera/shared';
-import type { MatmulProblem } from './problem.js';
+import { itemSize } from '@tessera/tensor';
+import type { Expr, Stmt } from '../../ir/expr.js';
+import type { SizedLoop } from '../../ir/index-expr.js';
+import { lanesOf, roundUp } from './block-layouts.js';
+import { mergedSpace } from './merged-space.js';
+import type { OrientedProduct } from './oriented-product.js';
 
 /** Extents in rows, columns and k. */
-export interface Blocking {
+export interface BlockSizes {
   /** Rows of a register tile, and vectors per row. */
   readonly tileRows: number;
   readonly tileVectors: number;
@@ -43,36 +47,32 @@ const WANTED_ITEMS = 8;
 const MIN_COLS_PACKED = 32;
 const MIN_COLS_DIRECT = 16;
 
-/** Chooses block sizes for a problem. */
-export function chooseBlocking(problem: MatmulProblem): Blocking {
-  const { type } = problem;
+/** Chooses block sizes for a product. */
+export function chooseBlocks(product: OrientedProduct): BlockSizes {
+  const bytes = itemSize(product.kernel.accDtype);
   const [rowCount, colCount, batchCount] = [
-    problem.rowCount,
-    problem.colCount,
-    problem.batchCount,
-  ].map(sizeHint);
-  const depthCount = typeof problem.depthCount === 'number' ? problem.depthCount : LONG;
-  const grains = blockGrains(problem, TILE_VECTORS * type.lanes);
-  const depthBlock = evenBlock(
-    Math.max(depthCount, 1),
-    DEPTH_BLOCK_BYTES / type.bytes,
-    grains.depth,
-  );
+    product.rowCount,
+    product.colCount,
+    product.batchCount,
+  ].map(sizeHint) as [number, number, number];
+  const depthCount = typeof product.depthCount === 'number' ? product.depthCount : LONG;
+  const grains = blockGrains(product, TILE_VECTORS * lanesOf(product.kernel.accDtype));
+  const depthBlock = evenBlock(Math.max(depthCount, 1), DEPTH_BLOCK_BYTES / bytes, grains.depth);
   const fewRows = rowCount <= FEW_ROWS;
-  const minCols = isAdjacentInDepth(problem) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
+  const minCols = isAdjacentInDepth(product) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
   const wantedCols = fewRows
     ? Math.max(minCols, Math.ceil((colCount * batchCount) / WANTED_ITEMS))
     : Infinity;
   const colBlock = evenBlock(
-    typeof problem.colCount === 'number' ? colCount : LONG,
-    Math.min(COL_BLOCK_BYTES / type.bytes, wantedCols),
+    typeof product.colCount === 'number' ? colCount : LONG,
+    Math.min(COL_BLOCK_BYTES / bytes, wantedCols),
     grains.cols,
   );
   const colItems = Math.ceil(colCount / colBlock);
   const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
-  const blockRows = typeof problem.rowCount === 'number' ? Math.max(rowsWanted, 16) : ROW_BLOCK;
+  const blockRows = typeof product.rowCount === 'number' ? Math.max(rowsWanted, 16) : ROW_BLOCK;
   const rowsPerItem =
-    fewRows && typeof problem.rowCount === 'number'
+    fewRows && typeof product.rowCount === 'number'
       ? roundUp(rowCount, TILE_ROWS)
       : roundUp(Math.min(ROW_BLOCK, blockRows), grains.rows);
   return {
@@ -82,14 +82,14 @@ export function chooseBlocking(problem: MatmulProblem): Blocking {
     colBlock,
     depthBlock,
     groupRows: Math.max(rowsPerItem, Math.floor(GROUP_ROWS / rowsPerItem) * rowsPerItem),
-    rowItems: sizeCeilDiv(problem.rowCount, rowsPerItem),
-    colItems: sizeCeilDiv(problem.colCount, colBlock),
+    rowItems: sizeCeilDiv(product.rowCount, rowsPerItem),
+    colItems: sizeCeilDiv(product.colCount, colBlock),
   };
 }
 
 /** A's elements are adjacent along k: a tile can read it in place at nearly the speed of a packed one. */
-export function isAdjacentInDepth(problem: MatmulProblem): boolean {
-  const { plain } = problem.a;
+export function isAdjacentInDepth(product: OrientedProduct): boolean {
+  const { plain } = product.a;
   return plain !== null && plain.stepStride === 1 && plain.lineStride >= 0;
 }
 
@@ -107,15 +107,24 @@ const MAX_GRAIN = 256;
  * Whole tiles, and where expressions run over several variables, whole runs of the innermost: then
  * vectors never cross from one run to the next.
  */
-function blockGrains(problem: MatmulProblem, tileCols: number): Grains {
-  const { a, b, kernel, batch, depth } = problem;
-  const ofA = mergedSpace([a.lines, depth], batch, a.plain === null ? [a.expr] : [], []).lists;
-  const ofB = mergedSpace([b.lines, depth], batch, b.plain === null ? [b.expr] : [], []).lists;
-  const [rowStores, colStores] = mergedSpace([a.lines, b.lines], batch, [], kernel.epilogue).lists;
+function blockGrains(product: OrientedProduct, tileCols: number): Grains {
+  const { a, b, kernel, batch, depth } = product;
+  const runs = (
+    lists: readonly (readonly SizedLoop[])[],
+    roots: readonly Expr[],
+    stores: readonly Stmt[],
+  ): readonly (readonly SizedLoop[])[] =>
+    // Of one variable each, there is nothing to merge.
+    lists.every((list) => list.length <= 1)
+      ? lists
+      : mergedSpace(lists, batch, roots, stores).lists;
+  const ofA = runs([a.lines, depth], a.plain === null ? [a.expr] : [], []);
+  const ofB = runs([b.lines, depth], b.plain === null ? [b.expr] : [], []);
+  const stored = runs([a.lines, b.lines], [], kernel.epilogue);
   return {
-    rows: commonGrain(TILE_ROWS, [ofA[0], rowStores], ROW_BLOCK),
-    cols: commonGrain(tileCols, [ofB[0], colStores], MAX_GRAIN),
-    depth: commonGrain(4, [ofA[1], ofB[1]], MAX_GRAIN),
+    rows: commonGrain(TILE_ROWS, [ofA[0]!, stored[0]!], ROW_BLOCK),
+    cols: commonGrain(tileCols, [ofB[0]!, stored[1]!], MAX_GRAIN),
+    depth: commonGrain(4, [ofA[1]!, ofB[1]!], MAX_GRAIN),
   };
 }
 
@@ -127,10 +136,10 @@ function commonGrain(
 ): number {
   let common = grain;
   for (const list of lists) {
-    const inner = list[list.length - 1].size;
+    const inner = list.length > 1 ? list.at(-1)!.size : 1;
     if (typeof inner !== 'number') continue;
     const multiple = (common * inner) / greatestCommonDivisor(common, inner);
-    if (list.length > 1 && multiple <= limit) common = multiple;
+    if (multiple <= limit) common = multiple;
   }
   return common;
 }
