@@ -180,17 +180,16 @@ export {
 } from './schedule/attention/schedule-attention.js';
 export { scheduleAttentionBlocks } from './schedule/attention/schedule-blocks.js';
 export { panelPitch, roundUp, rowPitch } from './schedule/products/block-layouts.js';
-export { oriented, type OrientedProduct } from './schedule/products/oriented-product.js';
+export { oriented } from './schedule/products/oriented-product.js';
 export {
   type PartsOf,
   scheduleProductBlocks,
 } from './schedule/products/schedule-product-blocks.js';
-export { imageTiles, type ImageTiles, reach, rowsBehind } from './schedule/products/image-tiles.js';
+export { imageTiles, reach, rowsBehind } from './schedule/products/image-tiles.js';
 export { type Windows, windowsOf } from './schedule/products/windows.js';
 export { wordParts } from './schedule/products/word-parts.js';
 export type { ImageLayout, WindowAxis } from './schedule/kernel/image-layout.js';
-export { flatStride, stridesOf } from './schedule/products/flat-stride.js';
-export { adjacency, mergedSpace, type MergedSpace } from './schedule/products/merged-space.js';
+export { mergedSpace } from './schedule/products/merged-space.js';
 export {
   contiguousAlongK,
   loadOrder,

@@ -2,7 +2,7 @@
 import { kernelAt, printSchedule, verifyKernel } from '@tessera/inductor-core';
 import type { DType } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { generateAttention } from '../src/attention/generate-attention.js';
+import { generateAttention } from '../src/attention/use-blocked-attention.js';
 import { printFunctionWithDependencies } from '../src/emit/print-module.js';
 import { cpuBackend, useBlockedAttention } from '../src/index.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';

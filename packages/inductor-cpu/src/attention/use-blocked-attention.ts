@@ -1,9 +1,25 @@
 /**
  * @file `useBlockedAttention`: attention on the CPU whose scores are not in memory.
  */
-import { AttentionKernels, blocksPay, sumsColumns } from '@tessera/inductor-core';
+import {
+  type AttentionKernel,
+  AttentionKernels,
+  blocksPay,
+  scheduleAttentionBlocks,
+  sumsColumns,
+} from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
+import { kernelOptions } from '../body/size-slots.js';
+import type { CodeOptions } from '../body/vector-builder.js';
+import { CPU_TARGET } from '../loops/cpu-target.js';
+import { emitBlocks } from '../matmul/block-emitter.js';
+import type { WasmKernel } from '../wasm-kernel.js';
 import { attentionForm, registerAttention } from './attention-form.js';
-import { generateAttention } from './generate-attention.js';
+
+/** Code of attention or its gradients. @throws kernel-missing for what there are no blocks for */
+export function generateAttention(kernel: AttentionKernel<Size>, options: CodeOptions): WasmKernel {
+  return emitBlocks(scheduleAttentionBlocks(kernel, CPU_TARGET), kernelOptions(kernel, options));
+}
 
 /**
  * Gives attention and its gradients kernels of their own on the CPU, for which memory grows with the length and not with

@@ -12,7 +12,6 @@ import {
   type IndexExpr,
   type LoopKernel,
   type LoopStmt,
-  type ParallelAxis,
   type ScheduledBody,
   type ScheduledKernel,
   type ScheduledStmt,
@@ -72,13 +71,7 @@ export class ScheduledEmitter {
   items(): WasmKernel {
     const { grid, body } = this.scheduled;
     const { f } = this.#body;
-    const [begin, end] = [f.param('begin'), f.param('end')];
-    if (body.length > 0)
-      this.emit(({ scope }, all) =>
-        grid.runs === undefined
-          ? scope.loop(grid.name, begin, end, 1, all)
-          : this.#runs(grid.runs, all),
-      );
+    if (body.length > 0) this.emit((emitter, all) => this.eachItem(emitter, all));
     return {
       name: this.kernel.name,
       func: f,
@@ -90,34 +83,9 @@ export class ScheduledEmitter {
     };
   }
 
-  /** The body for runs of items, as long as they may be. */
-  #runs({ name, within, most }: NonNullable<ParallelAxis['runs']>, all: () => void): void {
-    const { f, scope } = this.#body;
-    const [item, end] = [f.param('begin'), f.param('end')];
-    const whole = (): Code<'i32'> => this.#body.size(within);
-    scope.nest((inside) =>
-      f.while(
-        () => op('i32.lt_u', item, end),
-        () =>
-          inside(() => {
-            scope.bind(this.scheduled.grid.name, item);
-            const left = f.let('left', op('i32.sub', end, item));
-            const same = op('i32.sub', whole(), op('i32.rem_u', item, whole()));
-            const run = f.let(name, same);
-            f.set(
-              run,
-              atMost(run, () => left),
-            );
-            f.set(
-              run,
-              atMost(run, () => i32(most)),
-            );
-            scope.bind(name, run);
-            all();
-            f.set(item, op('i32.add', item, run));
-          }),
-      ),
-    );
+  /** Each item, on its own. */
+  protected eachItem({ f, scope }: BodyEmitter, all: () => void): void {
+    scope.loop(this.scheduled.grid.name, f.param('begin'), f.param('end'), 1, all);
   }
 
   /** The statements where `open` calls for `all` of them. */

@@ -5,13 +5,14 @@
 import type { Condition, Routine, ScheduledKernel, ScheduledStmt } from '@tessera/inductor-core';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
-import { call, op } from '../emit/code.js';
+import { call, i32, op } from '../emit/code.js';
 import type { Code } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { ScheduledEmitter } from '../loops/emit-scheduled.js';
 import { placeCode } from '../loops/place-code.js';
 import type { WasmKernel } from '../wasm-kernel.js';
 import { BlockProducts } from './block-products.js';
+import { minimum } from './index-code.js';
 import type { ProductKernel } from './problem.js';
 
 /** Code of a schedule. */
@@ -52,6 +53,29 @@ class BlockEmitter extends ScheduledEmitter {
     private readonly functions: ReadonlyMap<string, WasmFunction>,
   ) {
     super(f, scheduled.kernel, scheduled, options);
+  }
+
+  /** Items in runs as long as they may be. */
+  protected override eachItem(body: BodyEmitter, all: () => void): void {
+    const { name, runs } = this.scheduled.grid;
+    if (runs === undefined) return super.eachItem(body, all);
+    const { f, scope } = body;
+    const [item, end] = [f.param('begin'), f.param('end')];
+    const run = (): void => {
+      scope.bind(name, item);
+      const left = minimum(f, 'left', op('i32.sub', end, item), i32(runs.most));
+      const behind = op('i32.rem_u', item, body.size(runs.within));
+      const count = minimum(f, runs.name, op('i32.sub', body.size(runs.within), behind), left);
+      scope.bind(runs.name, count);
+      all();
+      f.set(item, op('i32.add', item, count));
+    };
+    scope.nest((inside) =>
+      f.while(
+        () => op('i32.lt_u', item, end),
+        () => inside(run),
+      ),
+    );
   }
 
   protected override other(stmt: ScheduledStmt, body: BodyEmitter): void {

@@ -2,12 +2,10 @@
  * @file Statements on blocks of products: packing, and register tiles over a block.
  */
 import {
-  type BlockLayout,
   type BlockProduct,
   type BlockStmt,
   type IndexExpr,
   indexSymbols,
-  type PlainOperand,
 } from '@tessera/inductor-core';
 import type { BodyEmitter } from '../body/body-emitter.js';
 import type { KernelOptions } from '../body/size-slots.js';
@@ -28,7 +26,7 @@ import {
 } from './gemm-operands.js';
 import { scaled } from './index-code.js';
 import { microKernel } from './micro-kernel.js';
-import { multiplyBlock, Tiles, type TiledProduct } from './multiply-block.js';
+import { multiplyBlock, type TiledProduct, tilesOf } from './multiply-block.js';
 import { operandForm } from './operand-forms.js';
 import { type MatmulProblem, type ProductKernel, problemOf } from './problem.js';
 import { sumsFunction } from './skinny.js';
@@ -122,8 +120,9 @@ export class BlockProducts {
   /** Address of a plain operand's element (0, 0) in an entry of the batch, found where that is known; the number of the entry for others. */
   #base(name: string, side: 'a' | 'b', batch: IndexExpr, entry: Local<'i32'>): Local<'i32'> {
     const { problem, product } = this.#made.get(name)!;
-    const plain = plainOf(product[side].layout);
-    if (plain === null) return entry;
+    const { layout } = product[side];
+    if (!('from' in layout) || !('buf' in layout.from)) return entry;
+    const plain = layout.from;
     const { scope, f } = this.body;
     const level = scope.levelOf(indexSymbols(batch));
     const { scalars } = scope.level(level);
@@ -157,7 +156,7 @@ function madeProduct(
     return { product, problem, a, b, code };
   }
   const rowBytes = row * type.bytes;
-  const tiles = new Tiles((rows, vectors) => {
+  const tiles = tilesOf((rows, vectors) => {
     const shape = {
       type,
       relaxed: options.relaxedSimd,
@@ -205,9 +204,4 @@ function accessOf(
         ? operandForm!.access(problem, layout.from, layout, tileLines, options)
         : panelAccess(problem, operand, layout.from, layout, tileLines);
   }
-}
-
-/** The operand that a block is of, where that is a plain one. */
-function plainOf(layout: BlockLayout): PlainOperand | null {
-  return 'from' in layout && 'buf' in layout.from ? layout.from : null;
 }

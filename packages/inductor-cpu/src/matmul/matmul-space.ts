@@ -58,6 +58,24 @@ export function forEachRun(
   });
 }
 
+/** The end of the whole steps of a run. */
+export function wholeSteps({ f }: BodyEmitter, run: Run, step: number): Local<'i32'> {
+  const whole = op('i32.and', op('i32.sub', run.end, run.begin), i32(-step));
+  return f.let('middle', sum(run.begin, whole));
+}
+
+/** Loops over a run by whole steps, and over what is left one by one. */
+export function inSteps(
+  body: BodyEmitter,
+  run: Run,
+  step: number,
+  emit: (step: number) => void,
+): void {
+  const middle = step === 1 ? run.begin : wholeSteps(body, run, step);
+  if (step > 1) body.scope.loop(run.inner, run.begin, middle, step, () => emit(step));
+  body.scope.loop(run.inner, middle, run.end, 1, () => emit(1));
+}
+
 /** Advances a multi-digit counter by one. */
 function carry(
   f: WasmFunction,

@@ -79,7 +79,7 @@ function multiplyColumn(
   const tileC = f.let('tile_c', columnC);
   const left = f.let('rows_left', block.rows);
   const tile = (rows: number): Code =>
-    call(tiles.get(rows, vectors), tileA, b, tileC, block.rounds, block.accumulate);
+    call(tiles(rows, vectors), tileA, b, tileC, block.rounds, block.accumulate);
   if (typeof rowCount !== 'number' || rowCount >= tileRows) {
     countDown(f, left, tileRows, () => {
       f.do(tile(tileRows));
@@ -93,19 +93,15 @@ function multiplyColumn(
   } else if (rowCount % tileRows > 0) f.if(left, () => f.do(tile(rowCount % tileRows)));
 }
 
-/** The register tiles of a kernel, each shape made once. */
-export class Tiles {
-  readonly #made = new Map<string, WasmFunction>();
-  readonly #make: (rows: number, vectors: number) => WasmFunction;
+/** The register tiles of a kernel, by rows and vectors; each shape is made once. */
+export type Tiles = (rows: number, vectors: number) => WasmFunction;
 
-  constructor(make: (rows: number, vectors: number) => WasmFunction) {
-    this.#make = make;
-  }
-
-  get(rows: number, vectors: number): WasmFunction {
+/** Makes each shape when it is first asked for. */
+export function tilesOf(make: Tiles): Tiles {
+  const made = new Map<string, WasmFunction>();
+  return (rows, vectors) => {
     const key = `${rows}x${vectors}`;
-    let tile = this.#made.get(key);
-    if (tile === undefined) this.#made.set(key, (tile = this.#make(rows, vectors)));
-    return tile;
-  }
+    if (!made.has(key)) made.set(key, make(rows, vectors));
+    return made.get(key)!;
+  };
 }

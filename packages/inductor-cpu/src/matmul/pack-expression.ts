@@ -18,7 +18,7 @@ import { i32, laneMemory, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, inSteps, type Run } from './matmul-space.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
 /** The layout of packed blocks. */
@@ -88,32 +88,20 @@ export function packExpression(spec: ExpressionPackSpec): WasmFunction {
   const steps = dimension(lists[1], 'step', 'steps', spec.blockDepth);
   const [outer, inner] = mode === 'steps' ? [lines, steps] : [steps, lines];
 
-  forEachRun(body, outer.vars, outer.begin, outer.end, (outerRun) => {
-    const rows = (begin: Local<'i32'>, end: Local<'i32'>, across: number): void => {
-      body.scope.loop(outerRun.inner, begin, end, across, () => {
-        const offset = op('i32.sub', body.scope.variable(outerRun.inner), outerRun.begin);
-        const position = op('i32.sub', sum(outerRun.flat, offset), outer.begin);
-        const row = f.let('row', sum(f.param('dst'), scaled(position, rowBytes)));
-        forEachRun(body, inner.vars, inner.begin, inner.end, (run) => {
-          const at = f.let(
-            'at',
-            sum(row, scaled(op('i32.sub', run.flat, inner.begin), problem.type.bytes)),
-          );
-          const { size } = inner.vars[inner.vars.length - 1];
-          const length = inner.wholeRuns ? (size as number) : null;
-          packRun(body, spec, run, outerRun.inner, at, across, length);
-        });
+  forEachRun(body, outer.vars, outer.begin, outer.end, (outerRun) =>
+    inSteps(body, outerRun, mode === 'transposed' ? 4 : 1, (across) => {
+      const offset = op('i32.sub', body.scope.variable(outerRun.inner), outerRun.begin);
+      const position = op('i32.sub', sum(outerRun.flat, offset), outer.begin);
+      const row = f.let('row', sum(f.param('dst'), scaled(position, rowBytes)));
+      forEachRun(body, inner.vars, inner.begin, inner.end, (run) => {
+        const along = scaled(op('i32.sub', run.flat, inner.begin), problem.type.bytes);
+        const at = f.let('at', sum(row, along));
+        const { size } = inner.vars[inner.vars.length - 1];
+        const length = inner.wholeRuns ? (size as number) : null;
+        packRun(body, spec, run, outerRun.inner, at, across, length);
       });
-    };
-    if (mode !== 'transposed') {
-      rows(outerRun.begin, outerRun.end, 1);
-      return;
-    }
-    const whole = op('i32.and', op('i32.sub', outerRun.end, outerRun.begin), i32(-4));
-    const middle = f.let('middle', sum(outerRun.begin, whole));
-    rows(outerRun.begin, middle, 4);
-    rows(middle, outerRun.end, 1);
-  });
+    }),
+  );
   return f;
 }
 

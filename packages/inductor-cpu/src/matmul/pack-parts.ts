@@ -19,7 +19,7 @@ import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import type { OperandAccess } from './gemm-operands.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, inSteps, type Run } from './matmul-space.js';
 import { packFunction } from './pack-expression.js';
 import type { MatmulProblem } from './problem.js';
 
@@ -68,12 +68,9 @@ function packParts(
     const panel = scaled(op('i32.div_u', position, i32(tileCols)), pitch);
     const inPanel = scaled(op('i32.rem_u', position, i32(tileCols)), 4);
     const at = f.let('at', sum(sum(f.param('dst'), panel), inPanel));
-    forEachRun(body, digits, wordBegin, wordEnd, (run) => {
-      const whole = op('i32.and', op('i32.sub', run.end, run.begin), i32(-LANES));
-      const middle = f.let('middle', sum(run.begin, whole));
-      scope.loop(run.inner, run.begin, middle, LANES, () => packWords(run, at, LANES, active));
-      scope.loop(run.inner, middle, run.end, 1, () => packWords(run, at, 1, active));
-    });
+    forEachRun(body, digits, wordBegin, wordEnd, (run) =>
+      inSteps(body, run, LANES, (across) => packWords(run, at, across, active)),
+    );
   };
   const rest = (extent(b.lines) as number) % LANES;
   const end = f.let('line_end', sum(f.param('line'), f.param('lines')));

@@ -7,11 +7,8 @@ import { convert } from '../body/convert.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Regs } from '../body/vector-builder.js';
-import { i32, op } from '../emit/code.js';
-import type { Local } from '../emit/types.js';
+import { i32 } from '../emit/code.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
-import { sum } from './index-code.js';
-import type { Run } from './matmul-space.js';
 import type { MatmulProblem, Operand } from './problem.js';
 
 /** State of one `sums` function while it is generated. */
@@ -55,12 +52,4 @@ export function forEachRow({ f, body, rows, tile }: Builder, emit: (row: number)
       });
     });
   }
-}
-
-/** The end of the whole steps of a run. */
-export function wholeSteps(f: WasmFunction, run: Run, step: number): Local<'i32'> {
-  return f.let(
-    'middle',
-    sum(run.begin, op('i32.and', op('i32.sub', run.end, run.begin), i32(-step))),
-  );
 }

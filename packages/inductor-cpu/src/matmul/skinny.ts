@@ -14,10 +14,10 @@ import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { multiplyAdd } from './element-type.js';
 import { scaled, sum } from './index-code.js';
-import { bindBatch, forEachRun, type Run } from './matmul-space.js';
+import { bindBatch, forEachRun, inSteps, type Run, wholeSteps } from './matmul-space.js';
 import { transpose } from './pack-plain.js';
 import type { MatmulProblem } from './problem.js';
-import { forEachRow, operandRegs, wholeSteps, type Builder } from './skinny-builder.js';
+import { forEachRow, operandRegs, type Builder } from './skinny-builder.js';
 
 /** The function `(args, batch, col, cols, a, c)`: `a` is where packed rows begin, `c` where sums go. */
 export function sumsFunction(
@@ -75,20 +75,11 @@ function depthRange({ f, problem }: Builder): [Local<'i32'>, Local<'i32'>] {
 
 /** Vectors along k, several columns at a time: as many as the registers hold sums for. */
 function dotProducts(builder: Builder): void {
-  const { f, body, cols, tile } = builder;
-  const atOnce = tile.vectors;
+  const { body, cols, tile } = builder;
   const [colBegin, colEnd] = colRange(builder);
   const range = depthRange(builder);
   forEachRun(body, cols, colBegin, colEnd, (run) => {
-    const middle = wholeSteps(f, run, atOnce);
-    for (const [begin, end, columns] of [
-      [run.begin, middle, atOnce],
-      [middle, run.end, 1],
-    ] as const) {
-      body.scope.loop(run.inner, begin, end, columns, () =>
-        dotColumns(builder, run, range, columns),
-      );
-    }
+    inSteps(body, run, tile.vectors, (columns) => dotColumns(builder, run, range, columns));
   });
 }
 
@@ -105,34 +96,28 @@ function dotColumns(
     Array.from({ length: columns * perGroup }, () => f.let('sum', i32x4(0))),
   );
   forEachRun(body, depth, kBegin, kEnd, (kRun) => {
-    const middle = wholeSteps(f, kRun, 4);
-    for (const [begin, end, active] of [
-      [kRun.begin, middle, 4],
-      [middle, kRun.end, 1],
-    ] as const) {
-      scope.loop(kRun.inner, begin, end, active, () => {
-        const lanes = { lane: kRun.inner, across: run.inner, active };
-        let b: Regs = [];
-        scope.vectorise(
-          { ...lanes, groups: columns },
-          () => (b = operandRegs(builder, problem.b, columns)),
-        );
-        const packed = packedBytes === null ? null : packedAddress(builder, kRun);
-        // A is the same for every column: one group will do.
-        scope.vectorise({ ...lanes, groups: 1 }, () => {
-          forEachRow(builder, (row) => {
-            const a =
-              packed === null
-                ? operandRegs(builder, problem.a, 1)
-                : packedRegs(builder, packed, row * packedBytes!);
-            accs[row].forEach((acc, i) => {
-              if (active === 4) accumulate(builder, acc, a[i % perGroup], b[i]);
-              else if (i % perGroup === 0) accumulateFirst(builder, acc, a[0], b[i]);
-            });
+    inSteps(body, kRun, 4, (active) => {
+      const lanes = { lane: kRun.inner, across: run.inner, active };
+      let b: Regs = [];
+      scope.vectorise(
+        { ...lanes, groups: columns },
+        () => (b = operandRegs(builder, problem.b, columns)),
+      );
+      const packed = packedBytes === null ? null : packedAddress(builder, kRun);
+      // A is the same for every column: one group will do.
+      scope.vectorise({ ...lanes, groups: 1 }, () => {
+        forEachRow(builder, (row) => {
+          const a =
+            packed === null
+              ? operandRegs(builder, problem.a, 1)
+              : packedRegs(builder, packed, row * packedBytes!);
+          accs[row].forEach((acc, i) => {
+            if (active === 4) accumulate(builder, acc, a[i % perGroup], b[i]);
+            else if (i % perGroup === 0) accumulateFirst(builder, acc, a[0], b[i]);
           });
         });
       });
-    }
+    });
   });
   const at = sumAddress(builder, run, scope.variable(run.inner));
   accs.forEach((acc, row) => storeTotals(builder, acc, at, row * builder.rowBytes, columns));
@@ -198,18 +183,11 @@ function scaledRows(builder: Builder): void {
   const [kBegin, kEnd] = depthRange(builder);
   const bytes = tile.rows * builder.rowBytes;
   f.do(op('memory.fill', f.param('c'), i32(0), i32(bytes)));
-  const atOnce = tile.vectors;
-  forEachRun(body, depth, kBegin, kEnd, (kRun) => {
-    const middle = wholeSteps(f, kRun, atOnce);
-    for (const [begin, end, steps] of [
-      [kRun.begin, middle, atOnce],
-      [middle, kRun.end, 1],
-    ] as const) {
-      body.scope.loop(kRun.inner, begin, end, steps, () =>
-        addRows(builder, kRun.inner, steps, colBegin, colEnd),
-      );
-    }
-  });
+  forEachRun(body, depth, kBegin, kEnd, (kRun) =>
+    inSteps(body, kRun, tile.vectors, (steps) =>
+      addRows(builder, kRun.inner, steps, colBegin, colEnd),
+    ),
+  );
 }
 
 function addRows(
@@ -219,7 +197,7 @@ function addRows(
   colBegin: Local<'i32'>,
   colEnd: Local<'i32'>,
 ): void {
-  const { f, body, cols, problem } = builder;
+  const { body, cols, problem } = builder;
   const { scope } = body;
   const inner = cols[cols.length - 1];
   const a: Regs[] = [];
@@ -227,7 +205,7 @@ function addRows(
     forEachRow(builder, () => a.push(operandRegs(builder, problem.a, steps)));
   });
   forEachRun(body, cols, colBegin, colEnd, (run) => {
-    const middle = wholeSteps(f, run, 4);
+    const middle = wholeSteps(body, run, 4);
     const tail = cols.length === 1 ? (extent(problem.b.lines) as number) % 4 : 1;
     const parts = [
       [run.begin, middle, 4, 4],

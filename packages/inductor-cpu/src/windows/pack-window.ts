@@ -44,15 +44,6 @@ interface Stretch {
   readonly to: Local<'i32'>;
 }
 
-/** The function `(args, batch, dst, channel, channels, y, x, rows, columns)`. */
-function packWindow(
-  problem: MatmulProblem,
-  image: ImageLayout,
-  options: KernelOptions,
-): WasmFunction {
-  return new WindowPacker(problem, image, options).f;
-}
-
 /** How tiles get at a tile of an image. */
 export function imageAccess(
   problem: MatmulProblem,
@@ -62,7 +53,7 @@ export function imageAccess(
 ): OperandAccess {
   const { bytes } = problem.type;
   const taps = image.taps.length;
-  const pack = packWindow(problem, image, options);
+  const pack = new WindowPacker(problem, image, options).f;
   return {
     strides: { line: bytes, step: 0, tailStep: 0, tile: tileLines * bytes },
     prepare(f, { args, batch, origin, extent, step, steps }, scratch) {
@@ -73,6 +64,7 @@ export function imageAccess(
   };
 }
 
+/** The function `(args, batch, dst, channel, channels, y, x, rows, columns)`. */
 class WindowPacker {
   readonly f: WasmFunction;
   private readonly body: BodyEmitter;

@@ -23,7 +23,7 @@ import {
 } from '../products/block-layouts.js';
 import { flatStride, stridesOf } from '../products/flat-stride.js';
 import { LoopSpace } from '../vectors/loop-space.js';
-import { allOf, define, LANES, loopOver, stepped } from '../vectors/vector-loops.js';
+import { allOf, define, LANES, loopOver, stepped, vectorsAlong } from '../vectors/vector-loops.js';
 import type { AttentionBlocks } from './attention-blocks.js';
 
 /** Rows and vectors of a tile of registers. */
@@ -215,9 +215,7 @@ export class BlockFrame {
   private sized(side: BlockSide): BlockSide {
     const { layout } = side;
     if (layout.kind !== 'rows' && layout.kind !== 'panels') return side;
-    const length = packedLength(side, TILE.vectors * this.lanes, this.kernel.accDtype);
-    // What vectors read beyond the end.
-    const needed = length + 64 / itemSize(this.kernel.accDtype);
+    const needed = packedLength(side, TILE.vectors * this.lanes, this.kernel.accDtype);
     this.lengths.set(layout.array, Math.max(this.lengths.get(layout.array) ?? 0, needed));
     return side;
   }
@@ -249,20 +247,9 @@ export function loopOf(name: string, end: IndexExpr, body: ScheduledBody): Sched
   return loopOver(name, { begin: whole(0), end }, 1, body);
 }
 
-function vectors(lane: string, valid: number, body: ScheduledBody): ScheduledBody {
-  const groups = Math.ceil(valid / LANES);
-  return [
-    {
-      kind: 'vector',
-      lanes: { lane, across: lane, width: LANES, step: 1, groups, valid },
-      body,
-    },
-  ];
-}
-
 /** A body at all elements of a row of known length. */
 function alongRow(loop: SizedLoop<number>, body: ScheduledBody): ScheduledBody {
-  return stepped(loop, allOf(loop), STEP, (valid) => vectors(loop.name, valid, body));
+  return stepped(loop, allOf(loop), STEP, (valid) => vectorsAlong(loop.name, valid, body));
 }
 
 /** A body at the columns of a block, `along` from its begin. */
@@ -270,7 +257,7 @@ export function alongColumns(body: ScheduledBody): ScheduledBody {
   const cols = variable('cols');
   const [eights, fours] = ['along.8', 'along.4'].map(variable) as [IndexExpr, IndexExpr];
   const part = (begin: IndexExpr, end: IndexExpr, pace: number): ScheduledStmt =>
-    loopOver('along', { begin, end }, pace, vectors('along', pace, body));
+    loopOver('along', { begin, end }, pace, vectorsAlong('along', pace, body));
   return [
     define('along.8', times(over(cols, STEP), STEP)),
     define('along.4', times(over(cols, LANES), LANES)),

@@ -12,8 +12,8 @@ import type { ScheduledKernel } from './scheduled-kernel.js';
 /** What of a thread is needed to run statements on blocks. */
 export interface BlockThread {
   index(index: IndexExpr): number;
-  /** A value where variables are so. */
-  value(value: Expr, variables: ReadonlyMap<string, number>): number;
+  set(variable: string, value: number): void;
+  value(value: Expr): number;
 }
 
 /** A variable and its value. */
@@ -42,8 +42,9 @@ export class BlockMemory {
     const entry = this.places(product.batch, thread.index(stmt.batch));
     const lines = this.lines(side, stmt.lines.map(range));
     const of = (line: readonly Place[], j: number): number => {
-      const places = [...entry, ...line, ...this.places(product.steps, step + j)];
-      return this.round(thread.value(side.value!, new Map(places)));
+      for (const [name, at] of [...entry, ...line, ...this.places(product.steps, step + j)])
+        thread.set(name, at);
+      return this.round(thread.value(side.value!));
     };
     this.ready.set(
       `${stmt.product}.${stmt.side}`,

@@ -25,7 +25,9 @@ export interface WindowAxis {
 /** See the file header. Distances are elements. */
 export interface ImageLayout {
   readonly kind: 'image';
+  /** The array of a tile, and steps that are packed at once. */
   readonly array: string;
+  readonly steps: number;
   readonly y: WindowAxis;
   readonly x: WindowAxis;
   /** Steps are these, and taps by row. */

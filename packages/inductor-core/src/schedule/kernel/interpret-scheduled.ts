@@ -85,17 +85,17 @@ class Interpreter {
     const { grid, threads, body } = this.scheduled;
     // One too many, where that may happen.
     const instances = this.size(grid.extent) + (grid.surplus === true ? 1 : 0);
-    const [within, most] = [this.size(grid.runs?.within ?? 1), grid.runs?.most ?? 1];
-    let run = 1;
-    for (let instance = 0; instance < instances; instance += run) {
-      run = Math.min(instances - instance, within - (instance % within), most);
+    const { name: runs, within = 1, most = 1 } = grid.runs ?? {};
+    for (let instance = 0, run = 1; instance < instances; instance += run) {
+      const same = this.size(within) - (instance % this.size(within));
+      run = Math.min(instances - instance, same, most);
       this.memory = new SharedMemory(this.scheduled, (size) => this.size(size), this.fail);
       this.cells = new CellMemory(this.scheduled, this.fail);
       for (const array of this.scratch.values()) array.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
         thread.variables.set(grid.name, instance);
-        if (grid.runs !== undefined) thread.variables.set(grid.runs.name, run);
+        if (runs !== undefined) thread.variables.set(runs, run);
         if (threads !== undefined) thread.variables.set(threads.name, number);
         thread.variables.set('subgroup_size', this.run.subgroupSize ?? 1);
         return this.body(thread, body, ALONE);
@@ -245,11 +245,9 @@ class Interpreter {
   private *stmt(thread: ThreadState, stmt: ScheduledStmt, elements: readonly Element[]): Running {
     switch (stmt.kind) {
       case 'let': {
-        const { index, atMost } = stmt;
-        const most = (each: Element): number =>
-          atMost === undefined ? Infinity : this.index(asIndex(atMost), thread, each);
+        const all = [stmt.index, ...(stmt.atMost === undefined ? [] : [asIndex(stmt.atMost)])];
         const values = elements.map((each) =>
-          Math.min(this.index(index, thread, each), most(each)),
+          Math.min(...all.map((one) => this.index(one, thread, each))),
         );
         const [first = 0] = values;
         thread.variables.set(stmt.name, first);
@@ -327,10 +325,8 @@ class Interpreter {
       case 'product':
         this.blocks.run(stmt, {
           index: (index) => this.index(index, thread),
-          value: (value, variables) => {
-            for (const [name, at] of variables) thread.variables.set(name, at);
-            return this.value(value, thread, ALONE[0]!);
-          },
+          set: (name, at) => thread.variables.set(name, at),
+          value: (value) => this.value(value, thread, ALONE[0]!),
         });
         return true;
       case 'pair': {

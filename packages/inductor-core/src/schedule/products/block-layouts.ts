@@ -66,15 +66,19 @@ export function panelPitch(steps: number, lines: number, bytes: number): number 
   return steps * lines * bytes + 64;
 }
 
-/** Elements of the array that a side is packed in. */
+/** Elements of the array that a side is packed in, with what vectors read beyond its end; 0 if it has none. */
 export function packedLength({ layout }: BlockSide, lines: number, dtype: DType): number {
-  if (layout.kind === 'rows')
-    return layout.order === 'steps'
-      ? layout.lines * rowPitch(layout.steps)
-      : layout.steps * rowPitch(layout.lines);
-  if (layout.kind !== 'panels') return 0;
   const bytes = itemSize(dtype);
-  return (Math.ceil(layout.lines / lines) * panelPitch(layout.steps, lines, bytes)) / bytes;
+  const slack = 64 / bytes;
+  if (layout.kind === 'image') return (layout.steps / layout.taps.length) * layout.channel + slack;
+  if (layout.kind === 'panels') {
+    const panels = Math.ceil(layout.lines / lines);
+    return (panels * panelPitch(layout.steps, lines, bytes)) / bytes + slack;
+  }
+  if (layout.kind !== 'rows') return 0;
+  const [row, rows] =
+    layout.order === 'steps' ? [layout.steps, layout.lines] : [layout.lines, layout.steps];
+  return rows * rowPitch(row) + slack;
 }
 
 /** The layout of an operand that is packed in rows. */

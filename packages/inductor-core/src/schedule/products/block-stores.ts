@@ -15,7 +15,14 @@ import type { BlockRange } from '../kernel/blocks.js';
 import type { Routine } from '../kernel/registers.js';
 import type { ScheduledBody, ScheduledStmt } from '../kernel/scheduled-kernel.js';
 import { storesOf } from '../kernel/scratch-stores.js';
-import { define, LANES, loopOver, type Range } from '../vectors/vector-loops.js';
+import {
+  define,
+  LANES,
+  loopOver,
+  type Range,
+  stepped,
+  vectorsAlong,
+} from '../vectors/vector-loops.js';
 import type { ImageTiles } from './image-tiles.js';
 import { type MergedSpace, mergedSpace } from './merged-space.js';
 import type { OrientedProduct } from './oriented-product.js';
@@ -80,15 +87,13 @@ function rangeColumns(
       ...body,
     ]),
   ];
+  const place = plus(variable('before'), own);
   if (typeof size === 'number' && colBlock % size === 0)
     return (body) =>
       inTurns(over(stop, size), [
         define('before', before),
-        ...inVectors(
-          name,
-          { begin: whole(0), end: whole(size) },
-          size % STEP,
-          body(plus(variable('before'), own)),
+        ...stepped(list.at(-1)!, { begin: whole(0), end: whole(size) }, STEP, (valid) =>
+          vectorsAlong(name, valid, body(place)),
         ),
       ]);
   // Blocks begin and end within a run of the last variable.
@@ -98,12 +103,7 @@ function rangeColumns(
       define('skipped', variable('before'), col),
       define('from', minus(col, variable('skipped'))),
       define('to', minus(stop, variable('before')), size),
-      ...inVectors(
-        name,
-        { begin: variable('from'), end: variable('to') },
-        null,
-        body(plus(variable('before'), own)),
-      ),
+      ...inVectors(name, { begin: variable('from'), end: variable('to') }, null, body(place)),
     ]);
 }
 
@@ -222,21 +222,12 @@ function inVectors(
   body: ScheduledBody,
 ): ScheduledBody {
   const width = tail === null ? LANES : STEP;
-  const vectors = (valid: number): ScheduledBody => {
-    const groups = Math.ceil(valid / LANES);
-    const lanes = { lane: name, across: name, width: LANES, step: 1, groups, valid };
-    return [{ kind: 'vector', lanes, body }];
-  };
-  const isKnown = begin.kind === 'int' && end.kind === 'int';
-  const stop = isKnown
-    ? whole(end.value - ((end.value - begin.value) % width))
-    : variable(`${name}.whole`);
-  const middle = plus(begin, times(over(minus(end, begin), width), width));
+  const middle = variable(`${name}.whole`);
+  const vectors = (range: Range, pace: number, valid: number): ScheduledStmt =>
+    loopOver(name, range, pace, vectorsAlong(name, valid, body));
   return [
-    ...(isKnown ? [] : [define(`${name}.whole`, middle)]),
-    loopOver(name, { begin, end: stop }, width, vectors(width)),
-    ...(tail === 0
-      ? []
-      : [loopOver(name, { begin: stop, end }, tail === null ? 1 : STEP, vectors(tail ?? 1))]),
+    define(`${name}.whole`, plus(begin, times(over(minus(end, begin), width), width))),
+    vectors({ begin, end: middle }, width, width),
+    ...(tail === 0 ? [] : [vectors({ begin: middle, end }, tail === null ? 1 : STEP, tail ?? 1)]),
   ];
 }

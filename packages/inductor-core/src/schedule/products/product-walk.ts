@@ -8,7 +8,6 @@
 import { type Size, sizeProduct } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import type { MatmulKernel } from '../../ir/kernel.js';
 import type { BlockRange, BlockSide, BlockStmt } from '../kernel/blocks.js';
 import { minus, modulo, over, placesOf, plus, times, variable, whole } from '../kernel/places.js';
 import type {
@@ -18,7 +17,7 @@ import type {
   ScratchArray,
 } from '../kernel/scheduled-kernel.js';
 import { define, loopOver } from '../vectors/vector-loops.js';
-import { inRows, packedLength, roundUp } from './block-layouts.js';
+import { inRows, lanesOf, packedLength, roundUp } from './block-layouts.js';
 import { type BlockSizes, isAdjacentInDepth } from './block-sizes.js';
 import { type BlockStores, SUMS } from './block-stores.js';
 import type { OrientedProduct } from './oriented-product.js';
@@ -32,8 +31,6 @@ export interface ColumnBlocks {
   /** Blocks of an entry of the batch. */
   readonly count: Size;
   readonly side: BlockSide;
-  /** Elements of the array of a block, if it has one. */
-  readonly length: number;
   /** Defines where block `block` lies. */
   readonly open: ScheduledBody;
   /** What of it is packed, and how many columns are summed. */
@@ -63,8 +60,12 @@ export function walkBlocks(
   const atOnce = typeof depthCount === 'number' && depthCount <= depthBlock;
   const pitch = roundUp(blocks.colBlock, 8) + (blocks.colBlock >= 128 ? 16 : 0);
   const a = rowSide(product, blocks);
-  const scratch = arrayOf(kernel, a, packedLength(a, tileRows, kernel.accDtype));
-  scratch.push(...arrayOf(kernel, columns.side, columns.length));
+  const { accDtype: dtype } = kernel;
+  const scratch: ScratchArray[] = [a, columns.side].flatMap((side, i) => {
+    const lines = [tileRows, tileVectors * lanesOf(dtype)][i]!;
+    const length = packedLength(side, lines, dtype);
+    return 'array' in side.layout ? [{ name: side.layout.array, dtype, length }] : [];
+  });
   const [item, first, at, stop, rows] = ['item', 'first', 'row', 'stop', 'rows'].map(variable);
   const [step, count] = ['step', 'steps'].map(variable);
   const steps: BlockRange = [step!, count!];
@@ -80,7 +81,7 @@ export function walkBlocks(
     stores = columns.stores(pitch);
     const all = typeof rowCount === 'number' ? roundUp(rowCount, tileRows) : Infinity;
     const length = Math.min(atOnce ? rowsPerItem : groupRows, all) * pitch;
-    scratch.push({ name: SUMS, dtype: kernel.accDtype, length: length + slack(kernel) });
+    scratch.push({ name: SUMS, dtype, length: length + 64 / itemSize(dtype) });
     const epilogue = stores.visit(variable('batch'), [at!, rows!], atOnce ? at! : first!);
     const left = minus(minus(whole(depthCount), step!), count!);
     behind.push(
@@ -163,19 +164,4 @@ function rowSide(product: OrientedProduct, blocks: BlockSizes): BlockSide {
     value,
     layout: inPlace ? { kind: 'in place', from } : { kind: 'panels', ...packed, from },
   };
-}
-
-/** The array of a block, if it has one. */
-function arrayOf(
-  kernel: MatmulKernel<Size>,
-  { layout }: BlockSide,
-  length: number,
-): ScratchArray[] {
-  if (!('array' in layout)) return [];
-  return [{ name: layout.array, dtype: kernel.accDtype, length: length + slack(kernel) }];
-}
-
-/** Elements that vectors read beyond the end. */
-function slack({ accDtype }: MatmulKernel<Size>): number {
-  return 64 / itemSize(accDtype);
 }

@@ -51,12 +51,12 @@ export function scheduleFewRows(product: KnownProduct): ScheduledKernel {
   const length = rowCount * pitch + 64 / bytes;
   const stores = rangeStores(product, colBlock, pitch);
   // An element of A that is more than a load would be computed again for every few columns.
-  const rowLength = rowCount * rowPitch(depthCount);
+  const rowLength = rowCount * rowPitch(depthCount) + 64 / bytes;
   const isKept = along === 'steps' && a.plain === null && rowLength * bytes <= MOST_ROW_BYTES;
   const evaluated: BlockLayout = { kind: 'evaluated', along };
   const kept = { kind: 'rows', order: 'steps', array: 'rows', lines: rowCount } as const;
   const scratch: ScratchArray[] = [{ name: SUMS, dtype, length }];
-  if (isKept) scratch.push({ name: kept.array, dtype, length: rowLength + 64 / bytes });
+  if (isKept) scratch.push({ name: kept.array, dtype, length: rowLength });
   const count = Math.ceil(colCount / colBlock);
   const steps: BlockRange = [whole(0), whole(depthCount)];
   const rows: BlockRange = [whole(0), whole(rowCount)];

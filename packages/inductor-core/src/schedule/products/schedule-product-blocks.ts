@@ -11,7 +11,7 @@ import type { ScheduledKernel } from '../kernel/scheduled-kernel.js';
 import { scheduleVectors } from '../vectors/schedule-vectors.js';
 import { define } from '../vectors/vector-loops.js';
 import type { VectorTarget } from '../vectors/vector-target.js';
-import { inRows, lanesOf, packedLength } from './block-layouts.js';
+import { inRows } from './block-layouts.js';
 import { type BlockSizes, chooseBlocks } from './block-sizes.js';
 import { imageStores, rangeStores } from './block-stores.js';
 import { imageTiles, isWorthTiling, windowBlocks } from './image-tiles.js';
@@ -43,8 +43,8 @@ export function scheduleProductBlocks(
 /** Columns are ranges of all of them. */
 function inRanges(product: OrientedProduct, partsOf: PartsOf): ScheduledKernel {
   const blocks = chooseBlocks(product);
-  const { colBlock, depthBlock, rowsPerItem, tileVectors } = blocks;
-  const { kernel, b, batch, depth, colCount, depthCount } = product;
+  const { colBlock, depthBlock, rowsPerItem } = blocks;
+  const { b, batch, depth, colCount, depthCount } = product;
   const packed = { array: 'columns', lines: colBlock, steps: depthBlock };
   // Panels of a symbolic number of columns would need code for every remainder.
   const from = partsOf(product, blocks) ?? (typeof colCount === 'number' ? b.plain : null);
@@ -59,7 +59,6 @@ function inRanges(product: OrientedProduct, partsOf: PartsOf): ScheduledKernel {
     {
       count: blocks.colItems,
       side,
-      length: packedLength(side, tileVectors * lanesOf(kernel.accDtype), kernel.accDtype),
       open: [
         define('col', times(variable('block'), colBlock)),
         define('cols', minus(whole(colCount), col!), colBlock),
@@ -92,6 +91,7 @@ function inImages(windows: Windows): ScheduledKernel {
         layout: {
           kind: 'image',
           array: 'image',
+          steps: blocks.depthBlock,
           y,
           x,
           channels,
@@ -102,7 +102,6 @@ function inImages(windows: Windows): ScheduledKernel {
           taps,
         },
       },
-      length: (blocks.depthBlock / windows.taps) * channel,
       open: [
         define('y', times(over(block!, tilesAcross), rows)),
         define('x', times(modulo(block!, tilesAcross), columns)),

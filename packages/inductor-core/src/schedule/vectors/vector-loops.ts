@@ -23,6 +23,14 @@ export function define(name: string, index: IndexExpr, atMost?: Size | IndexExpr
   return { kind: 'let', name, index, ...(atMost !== undefined && { atMost }) };
 }
 
+/** A body for the first `valid` elements from a variable on, in vectors of it. */
+export function vectorsAlong(lane: string, valid: number, body: ScheduledBody): ScheduledBody {
+  const groups = Math.ceil(valid / LANES);
+  return [
+    { kind: 'vector', lanes: { lane, across: lane, width: LANES, step: 1, groups, valid }, body },
+  ];
+}
+
 /** The variables of more than one value that a position stands for, the last of them fastest. */
 export function digitsOf(vars: readonly SizedLoop[], flat: IndexExpr): ScheduledBody {
   const made: ScheduledStmt[] = [];
