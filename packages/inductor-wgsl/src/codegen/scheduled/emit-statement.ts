@@ -1,7 +1,7 @@
 /**
  * @file Statements of a scheduled kernel that hold no others, as WGSL.
  */
-import { indexSymbols, type ScheduledStmt } from '@tessera/inductor-core';
+import { asIndex, indexSymbols, type ScheduledStmt } from '@tessera/inductor-core';
 import type { AccumulatorEmitter } from './accumulators.js';
 import { CodeBlock } from '../code-block.js';
 import type { RegisterEmitter } from './emit-registers.js';
@@ -113,14 +113,14 @@ export class StatementEmitter {
 
   /** A variable that is another one, or a number, goes by its text, unless it is one of the schedule's own. */
   private let({ name, index, atMost }: Extract<ScheduledStmt, { kind: 'let' }>): void {
-    const { names, builder, emitter } = this.parts;
+    const { names, emitter } = this.parts;
     const text = names.place(index);
     const isPlain = index.kind === 'sym' || index.kind === 'int';
     const isOwn = !names.isOfKernel(name.split('@')[0]!);
     if (isPlain && !isOwn && atMost === undefined) return names.know(name, text);
     const identifier = names.identifier(name);
     const width = [...indexSymbols(index)].some((symbol) => names.isWide(symbol)) ? 4 : 1;
-    const bounded = atMost === undefined ? text : `min(${text}, ${builder.size(atMost)})`;
+    const bounded = atMost === undefined ? text : `min(${text}, ${names.place(asIndex(atMost))})`;
     emitter.block.line(`let ${identifier} = ${bounded};`);
     names.know(name, identifier, width);
   }
