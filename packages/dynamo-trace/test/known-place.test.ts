@@ -62,3 +62,14 @@ it('keeps no more places than it has room for, and goes on knowing those', () =>
     null,
   ]);
 });
+
+it('asks nothing of the numbers of results that are there already', () => {
+  const place = new KnownPlace();
+  const written = (offset: number): OutSpec[] => [{ ...made(4)[0]!, same: true, offset }];
+  const lengths = [5, 7, 8, 12];
+  // No polynomial of the size: some are above it, some below.
+  const offsets = [3, 90, 1, 60];
+  lengths.forEach((n, i) => place.note(STEP, ['in'], written(offsets[i]!), FRAME, [0, n]));
+  const found = place.at(STEP, ['in'], FRAME, [0, 20])!;
+  expect(found.outs).toEqual(written(3));
+});

@@ -100,7 +100,7 @@ describe('numbers that samples determine', () => {
     for (const n of [4, 8, 16, 6]) numbers.add([n], [n / 2, (n * n) / 4, 7]);
     expect(numbers.at([30])).toEqual([15, 225, 7]);
     expect(numbers.at([31])).toBeNull();
-    expect([0, 1, 2].map((i) => numbers.isFixed(i))).toEqual([false, false, true]);
+    expect(numbers.varying).toEqual([0, 0, 1, 1]);
   });
 
   it('may be quotients of sizes whose remainders are told', () => {
@@ -114,6 +114,23 @@ describe('numbers that samples determine', () => {
     numbers.add(...at(20));
     for (const n of [31, 30, 101, 1000]) expect(numbers.at(at(n)[0])).toEqual(at(n)[1]);
     expect(numbers.at([31, 2])).toBeNull();
+  });
+
+  it('that are one polynomial are computed once, for all lists that were seen at the same sizes', () => {
+    const start = new SizeSamples();
+    const [one, two] = [new SampledNumbers(start), new SampledNumbers(start)];
+    for (const n of [4, 8, 16, 6]) {
+      one.add([n], [n, 2 * n, n]);
+      two.add([n], [3, 2 * n]);
+    }
+    expect(one.varying).toEqual([0, 0, 2, 0, 1, 1]);
+    expect(two.varying).toEqual([1, 1]);
+    const sizes = [9];
+    expect([one.at(sizes), two.at(sizes)]).toEqual([
+      [9, 18, 9],
+      [3, 18],
+    ]);
+    expect(one.samples.values).toEqual([9, 18]);
   });
 
   it('are not known where they would not be exact', () => {

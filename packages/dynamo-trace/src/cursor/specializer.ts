@@ -11,7 +11,7 @@ import { log, now } from '@tessera/shared';
 import { gradMode } from '@tessera/tensor/internal';
 import { traceConfig } from '../config.js';
 import { type KnownPlace, type Made, type SoFar, behindStep } from '../dynamic/known-place.js';
-import { type Arguments, mayDiffer, remaindersOf } from '../dynamic/step-rule.js';
+import { type Arguments, caseOfStep, remaindersOf } from '../dynamic/step-rule.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import type { ShapeBinding, SizedCode } from '../dynamic/shape-binding.js';
 import type { Frame } from '../frame/frame.js';
@@ -187,10 +187,13 @@ export class Specializer {
 
   /** The code that is known to be that of these sizes; null where their graph is needed to run the segment. */
   private proven(template: Segment): SizedCode | null {
-    const { cases } = this;
-    if (this.recorder !== null || cases === null) return null;
-    const code = template.knownCode(this.frame.slots, cases, this.point);
-    return code !== null && code.segment.serves(this.frame) ? code : null;
+    const { behind, frame } = this;
+    const { place, isKnown, left } = behind;
+    if (this.recorder !== null || place === null || !isKnown || this.cursor.isRemembered)
+      return null;
+    const point = left.length === 0 ? frame.shapes.point : this.point;
+    const code = template.knownCode(frame.slots, place, point);
+    return code !== null && code.segment.serves(frame) ? code : null;
   }
 
   private recorded(template: Segment): SizedCode {
@@ -224,7 +227,7 @@ function isStatic(step: MakingStep): boolean {
 function unknownBehind(before: SoFar, step: MakingStep, left: readonly number[]): SoFar {
   const { place, left: earlier } = before;
   return {
-    place: mayDiffer(step) ? null : place,
+    place: caseOfStep(step) === null ? place : null,
     left: [...earlier, ...left],
     isKnown: false,
   };

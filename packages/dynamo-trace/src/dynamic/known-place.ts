@@ -10,13 +10,12 @@
  * What is a polynomial behind a slice that lies inside is another one behind a slice that does not: a place is what is
  * known behind some steps, each in one case, and samples of a step are those of calls that came by the same place.
  */
-import { LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
-import { SampledNumbers, SizeSamples } from '@tessera/shared';
+import { type CaseOf, LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
+import { SizeSamples } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
 import type { MakingStep, OutSpec, Step } from '../trace/step.js';
-import { type Arguments, isWhole, mayDiffer, ownNumbers, remaindersOf } from './step-rule.js';
-
-type Results = readonly (OutSpec | null)[];
+import { type Results, SampledResults } from './sampled-results.js';
+import { type Arguments, caseOfStep, isWhole, ownNumbers, remaindersOf } from './step-rule.js';
 
 /** What the places of a program share. */
 interface Program {
@@ -76,9 +75,9 @@ export class KnownPlace {
       const { program } = this;
       if (program.room === 0) return null;
       program.room--;
-      const numbers = new SampledNumbers(program.samples);
+      const results = new SampledResults(outs, program.samples);
       const behind = new KnownPlace(program);
-      family = new StepFamily(step, key, own, operands!, layouts, outs, numbers, behind);
+      family = new StepFamily(step, key, own, operands!, layouts, outs, results, behind);
       this.families.push(family);
     }
     family.add(sizes, args, frame, outs);
@@ -86,8 +85,7 @@ export class KnownPlace {
   }
 
   /**
-   * What a step makes at the sizes of a call: what it made in the example where nothing of it varies. Null if it is not
-   * known, or if a size that varies is below 2, which is another case. One function: it seldom runs, so nothing inlines
+   * What a step makes at the sizes of a call; null if it is not known. One function: it seldom runs, so nothing inlines
    * what it calls.
    *
    * @param before what is known before it: here
@@ -103,7 +101,7 @@ export class KnownPlace {
     next: for (let i = 0; i < families.length; i++) {
       const family = families[i]!;
       if (family.step !== step) continue;
-      const { operands, layouts, example, behind } = family;
+      const { operands, layouts, behind } = family;
       for (let k = 0; k < operands.length; k++) {
         const operand = frame.slots[operands[k]!]!;
         const like = layouts[k]!;
@@ -113,31 +111,16 @@ export class KnownPlace {
       }
       const left = family.leaves ? remaindersOf(step, args, frame) : NOTHING;
       const all = left.length === 0 ? sizes : [...sizes, ...left];
-      let numbers = family.numbers.at(all);
-      if (numbers === null && family.isAlone(all, frame)) {
+      let outs = family.results.at(all);
+      if (outs === null && family.isAlone(all, frame)) {
         const own = ownNumbers(step, args, frame);
-        if (own !== null) numbers = family.alone.at(own);
+        if (own !== null) outs = family.alone.at(own);
       }
-      if (numbers === null) continue;
-      const results = family.results ?? family.varying();
-      const outs = results.length === 0 ? example : example.slice();
-      for (let r = 0; r < results.length; r++) {
-        const { position, spec, sizes, sizesAt, stridesAt, offsetAt } = results[r]!;
-        for (let k = 0; k < sizes.length; k++) if (numbers[sizes[k]!]! < 2) continue next;
-        const rank = spec.sizes.length;
-        // Every field by name: copies of objects are slow where they are seldom made.
-        (outs as (OutSpec | null)[])[position] = {
-          slot: spec.slot,
-          same: spec.same,
-          dtype: spec.dtype,
-          device: spec.device,
-          sizes: sizesAt < 0 ? spec.sizes : numbers.slice(sizesAt, sizesAt + rank),
-          strides: stridesAt < 0 ? spec.strides : numbers.slice(stridesAt, stridesAt + rank),
-          offset: numbers[offsetAt]!,
-          requiresGrad: spec.requiresGrad,
-        };
+      if (outs === null) continue;
+      if (family.caseOf !== null) {
+        const made = outs.includes(null) ? outs.filter(isMade) : (outs as readonly OutSpec[]);
+        if (family.caseOf(args!, made) !== family.own) continue;
       }
-      if (family.differs && ownCase(step, args, outs) !== family.own) continue;
       const isPlain = before === this.plain && left.length === 0;
       return { outs, behind: isPlain ? behind.plain : behindStep(before, behind, left) };
     }
@@ -152,30 +135,16 @@ export function behindStep(before: SoFar, place: KnownPlace, left: readonly numb
   return { place, left: left.length === 0 ? earlier : [...earlier, ...left], isKnown };
 }
 
-/** A result with numbers that vary, and where they are. */
-interface VaryingResult {
-  readonly position: number;
-  readonly spec: OutSpec;
-  /** Places of sizes that vary: those below 2 are another case. */
-  readonly sizes: readonly number[];
-  /** Where its sizes are, and its strides, if any of them vary; else -1. */
-  readonly sizesAt: number;
-  readonly stridesAt: number;
-  readonly offsetAt: number;
-}
-
 /** What a step made in calls of one case. */
 class StepFamily {
-  /** Whether its divisions leave something, and whether it is in one case or another. */
+  /** Whether its divisions leave something. */
   readonly leaves: boolean;
-  readonly differs: boolean;
+  readonly caseOf: CaseOf | null;
   /** Those of the operands. */
   readonly layouts: readonly LayoutClass[];
   private readonly areDense: boolean;
   /** What is known by the sizes of its operands alone (`ownNumbers`). */
-  readonly alone: SampledNumbers = new SampledNumbers();
-  /** Those of which something varies; null until they are found. */
-  results: readonly VaryingResult[] | null = null;
+  readonly alone: SampledResults;
 
   constructor(
     readonly step: MakingStep,
@@ -185,57 +154,27 @@ class StepFamily {
     /** Slots of its operands. */
     readonly operands: readonly number[],
     layouts: readonly Shaped[],
-    readonly example: Results,
-    readonly numbers: SampledNumbers,
+    example: Results,
+    readonly results: SampledResults,
     readonly behind: KnownPlace,
   ) {
+    this.alone = new SampledResults(example);
     this.leaves = step.kind === 'op' && step.rule.leaves;
-    this.differs = mayDiffer(step);
+    this.caseOf = caseOfStep(step);
     this.layouts = layouts.map((layout) => new LayoutClass(layout));
     this.areDense = this.layouts.every(({ isDense }) => isDense);
   }
 
   add(sizes: readonly number[], args: Arguments, frame: Frame, outs: Results): void {
-    const numbers = numbersOf(outs);
     const own = this.isAlone(sizes, frame) ? ownNumbers(this.step, args, frame) : null;
-    if (own !== null && this.alone.add(own, numbers)) this.results = null;
-    if (this.numbers.add(sizes, numbers)) this.results = null;
+    if (own !== null) this.alone.add(own, outs);
+    this.results.add(sizes, outs);
   }
 
   /** Whether divisions may have left something, and sizes of operands say all of them. */
   isAlone({ length }: readonly number[], { shapes }: Frame): boolean {
     return this.areDense && length > shapes.point.length;
   }
-
-  /** Whether a number of the results is the same in all samples. */
-  private isFixed(at: number): boolean {
-    return this.numbers.isFixed(at) && this.alone.isFixed(at);
-  }
-
-  /** The results of which something varies. */
-  varying(): readonly VaryingResult[] {
-    let next = 0;
-    return (this.results = this.example.flatMap((spec, position) => {
-      if (spec === null) return [];
-      const rank = spec.sizes.length;
-      const varyingIn = (from: number, count: number): number[] =>
-        Array.from({ length: count }, (_, i) => from + i).filter((at) => !this.isFixed(at));
-      const at = next;
-      next += 2 * rank + 1;
-      const offsetAt = next - 1;
-      const sizes = varyingIn(at, rank);
-      const sizesAt = sizes.length > 0 ? at : -1;
-      const stridesAt = varyingIn(at + rank, rank).length > 0 ? at + rank : -1;
-      const varies = sizesAt >= 0 || stridesAt >= 0 || !this.isFixed(offsetAt);
-      return varies ? [{ position, spec, sizes, sizesAt, stridesAt, offsetAt }] : [];
-    }));
-  }
-}
-
-function numbersOf(outs: Results): number[] {
-  return outs.flatMap((spec) =>
-    spec === null ? [] : [...spec.sizes, ...spec.strides, spec.offset],
-  );
 }
 
 /** All of results but their numbers. */
@@ -274,7 +213,7 @@ function operandsOf(step: MakingStep): readonly number[] | null {
 
 /** The case in which a step is, of operands whose layouts are of some classes; null if nothing is known of it. */
 function ownCase(step: MakingStep, args: Arguments, outs: Results): string | null {
-  const caseOf = step.kind === 'op' ? step.rule.caseOf : null;
+  const caseOf = caseOfStep(step);
   if (caseOf === null) return '';
   return caseOf(args!, outs.includes(null) ? outs.filter(isMade) : (outs as readonly OutSpec[]));
 }

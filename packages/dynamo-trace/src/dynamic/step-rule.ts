@@ -48,9 +48,9 @@ export function ruleOf(op: OpOverload, args: readonly Pattern[]): StepRule {
   };
 }
 
-/** Whether a step is in one case or another, depending on sizes. */
-export function mayDiffer(step: Step): boolean {
-  return step.kind === 'op' && step.rule.caseOf !== null;
+/** What tells in which case a step is; null where there is one. */
+export function caseOfStep(step: Step): CaseOf | null {
+  return step.kind === 'op' ? step.rule.caseOf : null;
 }
 
 /** Whether the integers of an argument are polynomials of the sizes alone. */

@@ -125,7 +125,7 @@ export class Segment {
 
   /** Whether the program was given values that are not returned. */
   get leavesOut(): boolean {
-    this.refresh();
+    if (this.wanted.size !== this.known) this.refresh();
     this.omits ??= [...(this.template ?? this).visible].some(
       (slot) => this.produced.has(slot) && !this.wanted.has(slot),
     );
@@ -147,15 +147,13 @@ export class Segment {
 
   /** Slots that the compiled code returns, in order. */
   get outputs(): readonly number[] {
-    this.refresh();
+    if (this.wanted.size !== this.known) this.refresh();
     return this.outputSlots;
   }
 
-  /** Forgets what was made for fewer outputs. */
+  /** Forgets what was made for fewer outputs than are wanted. */
   private refresh(): void {
-    const { size } = this.wanted;
-    if (size === this.known) return;
-    this.known = size;
+    this.known = this.wanted.size;
     const slots = [...this.wanted].filter((slot) => this.produced.has(slot));
     if (slots.length === this.outputSlots.length) return;
     this.outputSlots = slots.sort((a, b) => a - b);
@@ -166,7 +164,7 @@ export class Segment {
 
   /** The graph that is (or will be) given to the backend. */
   get graphModule(): GraphModule<readonly Tensor[]> {
-    this.refresh();
+    if (this.wanted.size !== this.known) this.refresh();
     if (this.module === null) {
       this.module = copyModule(this.returning(this.outputSlots));
       eliminateDeadCode(this.module.graph);
@@ -251,7 +249,7 @@ export class Segment {
 
   /** Whether its code knows of other sizes, at which all its operators do the same. */
   get knowsOtherSizes(): boolean {
-    this.refresh();
+    if (this.wanted.size !== this.known) this.refresh();
     if (this.compiled?.forSizes === undefined) return false;
     return (this.uniform ??= this.graph.nodes.every(isUniformNode));
   }

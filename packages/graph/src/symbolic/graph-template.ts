@@ -78,6 +78,8 @@ function boundsOf({ op, bound }: Relation): readonly [least: number, most: numbe
   return [op === '<=' ? -Infinity : bound, op === '>=' ? Infinity : bound, NaN];
 }
 
+const NOTHING: readonly number[] = [];
+
 /** See the file header. */
 export class GraphTemplate {
   readonly env: ShapeEnv = new ShapeEnv();
@@ -163,15 +165,6 @@ export class GraphTemplate {
     return this.slots.map((slot) => computed[slot]!);
   }
 
-  /** Whether the first so many of those are what samples say: `numbers`, which begin with the values of the symbols. */
-  hasNumbers(computed: readonly number[], numbers: readonly number[], count: number): boolean {
-    const { slots } = this;
-    const first = this.symbols.length;
-    for (let i = 0; i < slots.length && i < count; i++)
-      if (computed[slots[i]!] !== numbers[first + i]) return false;
-    return true;
-  }
-
   /** Whether symbols may have the values with which a list begins. */
   private isInRange(values: readonly number[]): boolean {
     const { sources } = this;
@@ -193,9 +186,16 @@ export class GraphTemplate {
     return this.program.run(values);
   }
 
-  /** Whether symbols may have their values, and the conditions that were needed of them hold, where the program computes this. */
-  admits(computed: readonly number[]): boolean {
-    const { conditions } = this;
+  /**
+   * Whether symbols may have their values, and the conditions that were needed of them hold, where the program computes this.
+   *
+   * @param told the values of the symbols, and as many of `numbersIn` as must be these too
+   */
+  admits(computed: readonly number[], told: readonly number[] = NOTHING): boolean {
+    const { conditions, slots } = this;
+    const first = this.symbols.length;
+    for (let i = first; i < told.length; i++)
+      if (computed[slots[i - first]!] !== told[i]) return false;
     for (let i = 0; i < conditions.length; i += 4) {
       const value = computed[conditions[i]!]!;
       // NaN is in no range.

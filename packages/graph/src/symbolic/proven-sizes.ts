@@ -13,8 +13,10 @@ import { TemplateProof } from './template-proof.js';
 
 /** See the file header. */
 export class ProvenSizes {
-  /** The values of the template's symbols, then the other numbers that vary. */
-  private readonly samples = new SampledNumbers();
+  /** The values of the template's symbols, and numbers of which polynomials of those do not tell that they are right. */
+  private readonly symbols = new SampledNumbers();
+  /** The other numbers that vary. */
+  private readonly others = new SampledNumbers();
 
   private constructor(
     private readonly template: GraphTemplate,
@@ -30,9 +32,12 @@ export class ProvenSizes {
 
   /** Notes that a graph made for sizes of the program is the template, where its program computes this. */
   add(sizes: readonly number[], computed: readonly number[]): void {
-    const { template, samples } = this;
+    const { template, symbols, others } = this;
+    const { quotients } = template;
+    const numbers = template.numbersIn(computed);
     const values = computed.slice(0, template.symbols.length);
-    samples.add(sizes, [...values, ...template.numbersIn(computed)]);
+    symbols.add(sizes, [...values, ...numbers.slice(0, quotients)]);
+    if (symbols.linear < values.length) others.add(sizes, numbers.slice(quotients));
     this.nodes?.add(computed);
   }
 
@@ -46,22 +51,17 @@ export class ProvenSizes {
     sizes: readonly number[],
     inputs: readonly unknown[] | null,
   ): readonly number[] | null {
-    const { template, proof, samples } = this;
-    const { quotients } = template;
-    const symbols = template.symbols.length;
-    let numbers = samples.at(sizes, symbols + quotients);
+    const { template, proof, symbols } = this;
+    let numbers = symbols.at(sizes);
     if (numbers === null) return inputs === null ? null : this.computedByNode(inputs);
-    // A polynomial of numbers that are linear in the sizes is one of the sizes, of the same degree: samples tell it.
-    const isTold = samples.linear >= symbols;
-    if (!isTold) numbers = samples.at(sizes);
-    if (numbers === null) return null;
+    // A polynomial of symbols that are linear in the sizes is one of the sizes, of the same degree: samples tell it.
+    if (symbols.linear < template.symbols.length) {
+      const others = this.others.at(sizes);
+      if (others === null) return null;
+      numbers = [...numbers, ...others];
+    }
     const computed = template.at(numbers);
-    const told = isTold ? quotients : Infinity;
-    return (told === 0 || template.hasNumbers(computed, numbers, told)) &&
-      template.admits(computed) &&
-      proof.holds(computed, inputs)
-      ? computed
-      : null;
+    return template.admits(computed, numbers) && proof.holds(computed, inputs) ? computed : null;
   }
 
   /** What the program computes for inputs, if every node of the template is known to be right there. */

@@ -54,8 +54,8 @@ export interface CpuProgram {
   readonly loaded: LoadedModule;
   /** Addresses of the constants. */
   readonly constants: readonly number[];
-  /** A block for what a template's program computed; null once memory was freed. */
-  blockAt(computed: readonly number[]): PlanBlock | null;
+  /** Gives a block for what a template's program computed; null once memory was freed. */
+  readonly blocks: { at(computed: readonly number[]): PlanBlock | null };
   numbersAt(computed: readonly number[]): PlanNumbers;
   /** One of its executables was disposed. */
   onDispose(): void;
@@ -63,72 +63,70 @@ export interface CpuProgram {
 
 /** See the file header. */
 export class CpuExecutable implements Executable {
-  readonly #program: CpuProgram;
-  /** What the program of a template computes; empty for a plan. */
-  readonly #computed: readonly number[];
   /** The block of the last run, unless it was written for other sizes since. */
-  #block: PlanBlock | null = null;
-  #known: PlanNumbers | null = null;
-  #arena = 0;
-  #disposed = false;
+  private block: PlanBlock | null = null;
+  private known: PlanNumbers | null = null;
+  private arena = 0;
+  private disposed = false;
 
-  constructor(program: CpuProgram, computed: readonly number[]) {
-    this.#program = program;
-    this.#computed = computed;
-  }
+  constructor(
+    private readonly program: CpuProgram,
+    /** What the program of a template computes; empty for a plan. */
+    private readonly computed: readonly number[],
+  ) {}
 
-  get #numbers(): PlanNumbers {
-    return (this.#known ??= this.#program.numbersAt(this.#computed));
+  private get numbers(): PlanNumbers {
+    return (this.known ??= this.program.numbersAt(this.computed));
   }
 
   get plan(): ExecutionPlan {
-    return this.#numbers.plan;
+    return this.numbers.plan;
   }
 
   get sources(): readonly KernelSource[] {
-    return this.#program.sources;
+    return this.program.sources;
   }
 
   run(inputs: readonly Tensor[], outputs: readonly Tensor[], scalars: readonly number[]): void {
-    let at = this.#block;
-    if (at?.computed !== this.#computed)
-      this.#block = at = this.#disposed ? null : this.#program.blockAt(this.#computed);
-    if (at === null) throw this.#afterDispose();
-    const { loaded, inputSizes, outputSizes } = this.#program;
+    let at = this.block;
+    if (at?.computed !== this.computed)
+      this.block = at = this.disposed ? null : this.program.blocks.at(this.computed);
+    if (at === null) throw this.afterDispose();
+    const { loaded, inputSizes, outputSizes } = this.program;
     const { address: block, arenaBytes, parallelNs, parallelLaunches } = at;
     const heap = cpuHeap();
-    this.#arena = arenaBytes > 0 ? heap.alloc(arenaBytes) : 0;
+    this.arena = arenaBytes > 0 ? heap.alloc(arenaBytes) : 0;
     try {
       const { layout, segments } = loaded;
       const { i32, f64 } = heap;
       loaded.enter?.(block);
-      this.#bind('input', i32, (block + layout.inputs) >>> 2, inputs, inputSizes);
-      this.#bind('output', i32, (block + layout.outputs) >>> 2, outputs, outputSizes);
-      i32[(block + layout.arena) >>> 2] = this.#arena;
+      this.bind('input', i32, (block + layout.inputs) >>> 2, inputs, inputSizes);
+      this.bind('output', i32, (block + layout.outputs) >>> 2, outputs, outputSizes);
+      i32[(block + layout.arena) >>> 2] = this.arena;
       const scalarSlot = (block + layout.scalars) / 8;
       for (let i = 0; i < scalars.length; i++) f64[scalarSlot + i] = scalars[i];
       const parallel = parallelNs > 0 && threadPool().isWorthwhile(parallelNs) ? 1 : 0;
       // The only segment of a plan without calls of reference kernels needs nothing else.
       const single = segments.length === 1 ? segments[0].run : null;
-      const failed = single === null ? this.#runSegments(parallel, scalars, at) : single(parallel);
-      if (parallel === 1 && threadPool().finishRun(parallelLaunches)) throw this.#trapped(null);
-      if (failed > 0) throw this.#refused(failed - 1, at);
+      const failed = single === null ? this.runSegments(parallel, scalars, at) : single(parallel);
+      if (parallel === 1 && threadPool().finishRun(parallelLaunches)) throw this.trapped(null);
+      if (failed > 0) throw this.refused(failed - 1, at);
     } catch (error) {
-      throw this.#explain(error);
+      throw this.explain(error);
     } finally {
-      if (arenaBytes > 0) heap.free(this.#arena);
+      if (arenaBytes > 0) heap.free(this.arena);
     }
   }
 
   dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    this.#block = null;
-    this.#program.onDispose();
+    if (this.disposed) return;
+    this.disposed = true;
+    this.block = null;
+    this.program.onDispose();
   }
 
   /** Writes the addresses of arguments. Only memory of the heap has one: others never reach a kernel. */
-  #bind(
+  private bind(
     role: 'input' | 'output',
     words: Int32Array,
     slot: number,
@@ -144,8 +142,8 @@ export class CpuExecutable implements Executable {
   }
 
   /** The number of the launch in which a check failed, counted from one, or 0. */
-  #runSegments(parallel: number, scalars: readonly number[], at: PlanBlock): number {
-    const { launches, loaded } = this.#program;
+  private runSegments(parallel: number, scalars: readonly number[], at: PlanBlock): number {
+    const { launches, loaded } = this.program;
     loaded.bind();
     for (const segment of loaded.segments) {
       if (segment.run !== null) {
@@ -154,12 +152,12 @@ export class CpuExecutable implements Executable {
         continue;
       }
       const launch = launches[segment.launch];
-      const numbers = this.#numbers;
+      const numbers = this.numbers;
       runExtern(
         numbers.externAt(launch.kernel),
         launch,
         numbers.buffers,
-        (buffer) => this.#addressOf(buffer, at),
+        (buffer) => this.addressOf(buffer, at),
         scalars,
       );
     }
@@ -167,8 +165,8 @@ export class CpuExecutable implements Executable {
   }
 
   /** The error for the check that failed in a launch, whose report is taken back. */
-  #refused(index: number, { address }: PlanBlock): TesseraError {
-    const { launches, kernels, loaded } = this.#program;
+  private refused(index: number, { address }: PlanBlock): TesseraError {
+    const { launches, kernels, loaded } = this.program;
     const launch = launches[index];
     const { i32 } = cpuHeap();
     const offset = checksOffset(launch.buffers.length, launch.scalars.length);
@@ -177,33 +175,33 @@ export class CpuExecutable implements Executable {
     i32[report] = 0;
     const value = i32[report + 2 * number + 1] * 2 ** 32 + (i32[report + 2 * number] >>> 0);
     const check = checksOf(kernels[launch.kernel]).list[number - 1];
-    return valueError(checkAt(check, this.#numbers.sizeAt), value);
+    return valueError(checkAt(check, this.numbers.sizeAt), value);
   }
 
   /** Address of element 0 of a buffer in the current run. */
-  #addressOf(buffer: number, { address }: PlanBlock): number {
-    const { source } = this.#numbers.buffers[buffer];
-    const { constants, loaded } = this.#program;
+  private addressOf(buffer: number, { address }: PlanBlock): number {
+    const { source } = this.numbers.buffers[buffer];
+    const { constants, loaded } = this.program;
     const { layout } = loaded;
     const word = (offset: number): number => cpuHeap().i32[(address + offset) >>> 2];
     if (source.kind === 'constant') return constants[source.index];
     // The block of a template says where its buffers are.
     if (source.kind === 'arena')
       return (
-        this.#arena + (this.#computed.length > 0 ? word(layout.places + 4 * buffer) : source.offset)
+        this.arena + (this.computed.length > 0 ? word(layout.places + 4 * buffer) : source.offset)
       );
     return (
       word((source.kind === 'input' ? layout.inputs : layout.outputs) + 4 * source.index) >>> 0
     );
   }
 
-  #explain(error: unknown): unknown {
+  private explain(error: unknown): unknown {
     if (!(error instanceof WebAssembly.RuntimeError)) return error;
     if (threadPool().threads > 1) threadPool().abandonJob();
-    return this.#trapped(error);
+    return this.trapped(error);
   }
 
-  #trapped(cause: Error | null): TesseraError {
+  private trapped(cause: Error | null): TesseraError {
     const detail = cause === null ? 'on a worker thread' : cause.message;
     return new TesseraError(
       'kernel-trap',
@@ -217,7 +215,7 @@ export class CpuExecutable implements Executable {
     );
   }
 
-  #afterDispose(): TesseraError {
+  private afterDispose(): TesseraError {
     return new TesseraError(
       'use-after-dispose',
       `cpu: plan ${this.plan.name} was run after dispose().`,

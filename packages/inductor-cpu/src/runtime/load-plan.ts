@@ -196,7 +196,7 @@ export function* loadingSteps(
       sources: code.sources,
       loaded: code.module,
       constants,
-      blockAt: () => block,
+      blocks: { at: () => block },
       numbersAt: () => numbers,
       onDispose: release,
     },

@@ -19,7 +19,6 @@ import { cpuHeap } from '@tessera/tensor';
 import {
   CpuExecutable,
   type CpuProgram,
-  type PlanBlock,
   type PlanNumbers,
   argumentSizes,
 } from './cpu-executable.js';
@@ -57,7 +56,7 @@ class TemplateProgram implements CpuProgram {
   readonly constants: readonly number[];
   readonly release: () => void;
   private readonly sizes: TemplateSizes;
-  private readonly blocks: TemplateBlocks;
+  readonly blocks: TemplateBlocks;
 
   constructor(
     private readonly template: PlanTemplate,
@@ -72,18 +71,13 @@ class TemplateProgram implements CpuProgram {
     this.loaded = { ...code.module, enter: (block) => (planBase.value = block | 0) };
     this.constants = placeConstants(template);
     this.sizes = new TemplateSizes(template.symbols);
-    const blocks = new TemplateBlocks(template, code, this.constants);
-    this.blocks = blocks;
-    const { constants } = this;
+    this.blocks = new TemplateBlocks(template, code, this.constants);
+    const { constants, blocks } = this;
     this.release = startCode(code, () => {
       blocks.release();
       for (const ptr of constants) cpuHeap().free(ptr);
     });
     releaseWith(this, this.release);
-  }
-
-  blockAt(computed: readonly number[]): PlanBlock | null {
-    return this.blocks.at(computed);
   }
 
   numbersAt(computed: readonly number[]): PlanNumbers {

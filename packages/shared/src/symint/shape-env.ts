@@ -39,12 +39,8 @@ export class ShapeEnv implements SymIntOwner {
   readonly #facts: Facts = new Facts(this);
   #symbols = 0;
   readonly #guards = new Map<string, Relation>();
-  #guardList: readonly Relation[] = [];
-
   /** The recorded guards, in the order they were asked; the same list until one is added. */
-  get guards(): readonly Relation[] {
-    return this.#guardList;
-  }
+  guards: readonly Relation[] = [];
 
   /**
    * A size that may vary.
@@ -77,7 +73,7 @@ export class ShapeEnv implements SymIntOwner {
     const holds = compareNumbers(relation.base.hint, relation.op, relation.bound);
     const found = holds ? relation : negateRelation(relation);
     this.#guards.set(relationKey(found), found);
-    this.#guardList = [...this.#guards.values()];
+    this.guards = [...this.#guards.values()];
     this.#facts.learn(found);
     return holds;
   }

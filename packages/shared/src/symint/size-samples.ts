@@ -9,6 +9,7 @@
  * or none: only choices in which they go together in the same way are determined. A size that had two or three values
  * (the remainder of another one) needs no higher power than those tell apart, and is determined at those alone.
  */
+import type { Combination } from './interpolate.js';
 import { type Size, sizeMod } from './size.js';
 
 /** Degree up to which polynomials are determined: batches of tables of scores are b * n * n. */
@@ -60,9 +61,14 @@ export class SizeSamples {
   private readonly further = new Map<string, SizeSamples>();
   /** Undefined until it is asked for, null while the samples determine nothing. */
   private known: Basis | null | undefined;
-  /** The sizes that were asked for last, and their products, for those who would ask again. */
+  /** Polynomials that numbers are, each as its divisor, how many terms it has, and the products and their factors in turns. */
+  private readonly polynomials: number[] = [];
+  private readonly places = new Map<string, number>();
+  /** The sizes that were asked for last, and what they give, for those who would ask again. */
   last: readonly number[] | null = null;
-  found: readonly number[] | null = null;
+  /** The values of the polynomials at these: NaN where one is no whole number, or not exact; null where nothing is known. */
+  values: readonly number[] | null = null;
+  private found: readonly number[] | null = null;
 
   constructor(readonly list: readonly (readonly number[])[] = []) {}
 
@@ -85,6 +91,18 @@ export class SizeSamples {
     return this.known?.products ?? [];
   }
 
+  /** Which of the `values` a polynomial is, which is computed from now on: numbers of several lists may be the same one. */
+  valueOf({ terms, divisor }: Combination): number {
+    const key = `${divisor};${terms.join()}`;
+    let place = this.places.get(key);
+    if (place === undefined) {
+      this.places.set(key, (place = this.places.size));
+      this.polynomials.push(divisor, terms.length / 2, ...terms);
+      this.last = null;
+    }
+    return place;
+  }
+
   /**
    * The values of the products at sizes, a list that does not change; null where the samples do not determine polynomials.
    * One function: it seldom runs, so nothing inlines what it calls.
@@ -92,7 +110,7 @@ export class SizeSamples {
   at(sizes: readonly number[]): readonly number[] | null {
     if (this.last === sizes) return this.found;
     this.last = sizes;
-    this.found = null;
+    this.found = this.values = null;
     const basis = this.known === undefined ? (this.known = determined(this.list)) : this.known;
     if (basis === null || sizes.length !== this.list[0]!.length) return null;
     const { fixed, relations, free, factors } = basis;
@@ -107,12 +125,31 @@ export class SizeSamples {
       if (values !== null && !values.has(sizes[size]!)) return null;
     }
     // Products of differences of such numbers are exact.
-    for (let i = 0; i < sizes.length; i++)
-      if ((sizes[i]! | 0) !== sizes[i] || sizes[i]! >= EXACT || sizes[i]! <= -EXACT) return null;
-    const values = [1];
+    for (let i = 0; i < sizes.length; i++) {
+      const size = sizes[i]!;
+      if ((size | 0) !== size || size >= EXACT || size <= -EXACT) return null;
+    }
+    const products = [1];
     for (let i = 0; i < factors.length; i += 2)
-      values.push(values[factors[i]!]! * sizes[factors[i + 1]!]!);
-    return (this.found = values);
+      products.push(products[factors[i]!]! * sizes[factors[i + 1]!]!);
+    const { polynomials } = this;
+    const values: number[] = [];
+    for (let i = 0; i < polynomials.length;) {
+      const divisor = polynomials[i]!;
+      const end = i + 2 + 2 * polynomials[i + 1]!;
+      let sum = 0;
+      for (i += 2; i < end; i += 2) {
+        sum += polynomials[i + 1]! * products[polynomials[i]!]!;
+        // It would not be exact.
+        if (!(sum <= Number.MAX_SAFE_INTEGER && sum >= -Number.MAX_SAFE_INTEGER)) sum = NaN;
+      }
+      // A quotient that came out even in all samples may not here.
+      if (divisor !== 1) sum = sum % divisor === 0 ? sum / divisor : NaN;
+      // See `SizeProgram.run`.
+      values.push((sum | 0) === sum ? sum | 0 : sum);
+    }
+    this.values = values;
+    return (this.found = products);
   }
 }
 
