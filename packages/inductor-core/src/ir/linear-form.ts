@@ -47,6 +47,7 @@ export function mentions({ terms }: LinearForm, name: string): boolean {
 
 /** Step of an index per unit of a variable; null if it depends on it otherwise. */
 export function strideOf(form: LinearForm, name: string): Size | null {
-  const isTangled = otherParts(form).some(([part]) => indexSymbols(part).has(name));
-  return isTangled ? null : coefficientOf(form, name);
+  for (const part of form.terms.keys())
+    if (part.kind !== 'sym' && indexSymbols(part).has(name)) return null;
+  return coefficientOf(form, name);
 }

@@ -28,6 +28,7 @@ const NONE: Names = new Set();
 /** Dependencies of expressions over one loop space, each computed once. */
 export class Dependencies {
   readonly #known = new Map<Expr, Names>();
+  readonly #parts = new Map<IndexExpr, Names>();
 
   /** `changing`: buffers whose elements may be others at each point of some variables, by name. */
   constructor(
@@ -37,6 +38,8 @@ export class Dependencies {
 
   /** Names of the loop variables, results (`#id`) and {@link READS_MEMORY} that an expression uses. */
   of(root: Expr): Names {
+    const known = this.#known.get(root);
+    if (known !== undefined) return known;
     const stack: Expr[] = [root];
     while (stack.length > 0) {
       const expr = stack[stack.length - 1];
@@ -76,8 +79,11 @@ export class Dependencies {
 
   /** Dependencies of a part of such a form, or of an index inside one. */
   ofPart(part: IndexExpr): Names {
-    let names: Names = indexSymbols(part);
+    let names = this.#parts.get(part);
+    if (names !== undefined) return names;
+    names = indexSymbols(part);
     for (const value of indexValues(part)) names = union(names, this.of(value));
+    this.#parts.set(part, names);
     return names;
   }
 }

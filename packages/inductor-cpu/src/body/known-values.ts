@@ -6,7 +6,7 @@
  */
 import type { Expr } from '@tessera/inductor-core';
 import { type Dependencies, READS_MEMORY } from './dependencies.js';
-import type { Level, MaskContext, Scope } from './scope.js';
+import type { MaskContext, Scope } from './scope.js';
 import type { Value } from './value.js';
 import type { VectorBuilder } from './vector-builder.js';
 
@@ -34,9 +34,12 @@ export class KnownValues {
     return Math.max(this.scope.levelOf(this.deps.of(expr)), mask?.level ?? 0);
   }
 
-  find(wanted: Masked): Value | undefined {
-    const mask = this.effective(wanted);
-    return this.#level({ expr: wanted.expr, mask }).values.get(wanted.expr)?.get(mask);
+  /** Asked more often than anything else. */
+  find({ expr, mask }: Masked): Value | undefined {
+    const names = this.deps.of(expr);
+    const own = mask !== undefined && names.has(READS_MEMORY) ? mask : undefined;
+    const level = Math.max(this.scope.levelOf(names), own?.level ?? 0);
+    return this.scope.levels[level].values.get(expr)?.get(own);
   }
 
   /** A value that is known, in lanes. */
@@ -46,7 +49,7 @@ export class KnownValues {
 
   keep(wanted: Masked, value: Value): void {
     const mask = this.effective(wanted);
-    const { values } = this.#level({ expr: wanted.expr, mask });
+    const { values } = this.scope.level(this.levelOf({ expr: wanted.expr, mask }));
     if (!values.has(wanted.expr)) values.set(wanted.expr, new Map());
     values.get(wanted.expr)!.set(mask, value);
   }
@@ -64,10 +67,6 @@ export class KnownValues {
     if (!masks.has(expr)) masks.set(expr, new Map());
     masks.get(expr)!.set(mask, made);
     return made;
-  }
-
-  #level(known: Masked): Level {
-    return this.scope.level(this.levelOf(known));
   }
 }
 

@@ -131,7 +131,7 @@ export class Scope {
 
   /** Emits at a level: here if it is the innermost, else in its section before the open loop. */
   at<T>(level: number, emit: () => T): T {
-    const { section } = this.level(level);
+    const { section } = this.levels[level];
     return section === undefined ? emit() : this.f.into(section, emit);
   }
 

@@ -23,6 +23,8 @@ export type Regs = readonly Reg[];
 
 /** One module variable per distinct constant, shared by all kernels; named by its bytes. */
 const constantPool = new Map<string, Global<'v128'>>();
+/** Those of one float, which functions are mostly made of. */
+const pooledFloats = new Map<number, Global<'v128'>>();
 
 function pooled(code: Code<'v128'>): Global<'v128'> {
   const bytes = code.node.kind === 'v128' ? code.node.bytes : new Uint8Array(16);
@@ -34,6 +36,15 @@ function pooled(code: Code<'v128'>): Global<'v128'> {
     constantPool.set(name, found);
   }
   return found;
+}
+
+/** The first row with the same registers; -1 if there is none. */
+function indexOfRow(rows: readonly Regs[], row: Regs): number {
+  next: for (let i = 0; i < rows.length; i++) {
+    for (let k = 0; k < row.length; k++) if (rows[i][k] !== row[k]) continue next;
+    return i;
+  }
+  return -1;
 }
 
 /** Shifts of lanes. */
@@ -73,7 +84,10 @@ export class VectorBuilder {
 
   /** A constant, as a register set at function entry. */
   constant(code: Code<'v128'>): Regs {
-    const shared = pooled(code);
+    return this.read(pooled(code));
+  }
+
+  private read(shared: Global<'v128'>): Regs {
     let regs = this.#constants.get(shared);
     if (regs === undefined) {
       regs = [this.f.into(this.entry, () => this.f.let(shared.name, shared))];
@@ -85,7 +99,9 @@ export class VectorBuilder {
   f32(value: number): Regs {
     // A Map does not tell -0 from 0.
     if (Object.is(value, -0)) return this.constant(f32x4(-0));
-    return remembered(this.#floats, value, () => this.constant(f32x4(value)));
+    return remembered(this.#floats, value, () =>
+      this.read(remembered(pooledFloats, value, () => pooled(f32x4(value)))),
+    );
   }
 
   f64(value: number): Regs {
@@ -110,12 +126,14 @@ export class VectorBuilder {
 
   /** `make(i)` for each of the longest operand's registers; equal operand registers give one result. */
   map(operands: readonly Regs[], make: (...regs: Reg[]) => Code<'v128'>): Regs {
-    const count = Math.max(...operands.map((regs) => regs.length));
+    let count = 0;
+    for (const regs of operands) if (regs.length > count) count = regs.length;
     const made: Reg[] = [];
     const rows: Reg[][] = [];
     for (let i = 0; i < count; i++) {
-      const row = operands.map((regs) => regs[i % regs.length]);
-      const same = rows.findIndex((other) => other.every((reg, k) => reg === row[k]));
+      const row: Reg[] = [];
+      for (const regs of operands) row.push(regs[i % regs.length]);
+      const same = i === 0 ? -1 : indexOfRow(rows, row);
       made.push(same >= 0 ? made[same] : this.let(make(...row)));
       rows.push(row);
     }
@@ -186,7 +204,7 @@ export class VectorBuilder {
   }
 }
 
-function remembered(table: Map<number, Regs>, value: number, make: () => Regs): Regs {
+function remembered<T>(table: Map<number, T>, value: number, make: () => T): T {
   let found = table.get(value);
   if (found === undefined) {
     found = make();

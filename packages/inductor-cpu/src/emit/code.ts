@@ -43,36 +43,33 @@ function describe(code: Code): string {
   return 'name' in code.node ? code.node.name : code.node.kind;
 }
 
-/** Checks operands and makes the tree; its static type comes from the caller's signature. */
-function build(
-  name: string,
-  instruction: Instruction,
-  args: readonly Code[],
-  node: CodeNode,
-): never {
-  checkOperands(name, instruction.params, args);
-  return { type: instruction.result, node, used: false } as never;
-}
-
-/** @throws codegen-invalid when operand count or types differ */
+/**
+ * Checks operands and marks them as used. Most of what generating code takes is this, so nothing is called for an operand
+ * that may be used again.
+ *
+ * @throws codegen-invalid when operand count or types differ
+ */
 export function checkOperands(
   name: string,
   params: readonly ValType[],
   args: readonly Code[],
 ): void {
-  if (args.length !== params.length || args.some((arg, i) => arg.type !== params[i])) {
+  let fits = args.length === params.length;
+  for (let i = 0; i < args.length && fits; i++) fits = args[i].type === params[i];
+  if (!fits)
     throw new TesseraError(
       'codegen-invalid',
       `${name} takes (${params.join(', ')}), got (${args.map((arg) => arg.type).join(', ')}).`,
     );
-  }
-  for (const arg of args) consume(arg);
+  for (let i = 0; i < args.length; i++) if (args[i].node.kind !== 'local') consume(args[i]);
 }
 
-function find(table: Instructions, name: string): Instruction {
+/** The instruction of a name, whose operands are checked. */
+function checked(table: Instructions, name: string, args: readonly Code[]): Instruction {
   const found = table.get(name);
   if (found === undefined)
     throw new TesseraError('codegen-invalid', `The emitter has no instruction '${name}'.`);
+  checkOperands(name, found.params, args);
   return found;
 }
 
@@ -81,8 +78,9 @@ export function op<N extends OpName>(
   name: N,
   ...args: ArgsOf<typeof OPCODES, N>
 ): CodeOf<typeof OPCODES, N> {
-  const found = find(PLAIN, name);
-  return build(name, found, args, { kind: 'op', name, opcode: found.opcode, args });
+  const { opcode, result } = checked(PLAIN, name, args);
+  // The static type is that of the signature.
+  return { type: result, node: { kind: 'op', name, opcode, args }, used: false } as never;
 }
 
 /** A load or atomic that gives a value, at `address + offset` bytes (offset ≥ 0, added without wrap-around). @throws codegen-invalid */
@@ -91,8 +89,9 @@ export function memory<N extends MemoryOpName>(
   offset: number,
   ...args: ArgsOf<typeof MEMORY_OPCODES, N>
 ): CodeOf<typeof MEMORY_OPCODES, N> {
-  const found = find(MEMORY, name);
-  return build(name, found, args, memoryNode(name, found.opcode, offset, undefined, args));
+  const { opcode, result } = checked(MEMORY, name, args);
+  const node = memoryNode(name, opcode, offset, undefined, args);
+  return { type: result, node, used: false } as never;
 }
 
 /** A load or store of one lane, at `address + offset` bytes. @throws codegen-invalid */
@@ -102,8 +101,9 @@ export function laneMemory<N extends LaneMemoryOpName>(
   lane: number,
   ...args: ArgsOf<typeof LANE_MEMORY_OPCODES, N>
 ): CodeOf<typeof LANE_MEMORY_OPCODES, N> {
-  const found = find(LANE_MEMORY, name);
-  return build(name, found, args, memoryNode(name, found.opcode, offset, lane, args));
+  const { opcode, result } = checked(LANE_MEMORY, name, args);
+  const node = memoryNode(name, opcode, offset, lane, args);
+  return { type: result, node, used: false } as never;
 }
 
 function memoryNode(
@@ -131,14 +131,12 @@ export function lane<N extends LaneOpName>(
   index: number,
   ...args: ArgsOf<typeof LANE_OPCODES, N>
 ): CodeOf<typeof LANE_OPCODES, N> {
-  const found = find(LANE, name);
-  return build(name, found, args, {
-    kind: 'lane',
-    name,
-    opcode: found.opcode,
-    lane: index,
-    args,
-  });
+  const { opcode, result } = checked(LANE, name, args);
+  return {
+    type: result,
+    node: { kind: 'lane', name, opcode, lane: index, args },
+    used: false,
+  } as never;
 }
 
 /** `i8x16.shuffle`: byte k of the result is byte `lanes[k]` of a ++ b. @throws codegen-invalid */

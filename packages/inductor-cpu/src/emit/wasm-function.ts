@@ -52,7 +52,8 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
   /** The parameter of this name. */
   param<T extends ValType = 'i32'>(name: string): Local<T> {
-    return this.params.find((param) => param.name === name) as Local<T>;
+    for (const param of this.params) if (param.name === name) return param as Local<T>;
+    throw new TypeError(`${this.name} has no parameter ${name}`);
   }
 
   /** A new local, zero at function entry. The name is a hint; a number is appended to repeated names. */
@@ -64,9 +65,11 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
   /** A new local set to `code` here. */
   let<T extends ValType>(name: string, code: Code<T>): Local<T> {
-    const made = this.local(code.type, name);
-    this.set(made, code);
-    return made;
+    if (code.node.kind !== 'local') consume(code);
+    const local = makeLocal(code.type, this.#unique(name));
+    this.locals.push(local);
+    this.#current.push({ kind: 'set', local, code });
+    return local;
   }
 
   set<T extends ValType>(local: Local<T>, code: Code<T>): void {
