@@ -88,6 +88,7 @@ export class KeptRows {
   }
 
   #find(expr: Expr, kind: KeptStmt['kind']): KeptStmt | undefined {
-    return this.#here.find((stmt) => stmt.value === expr && stmt.kind === kind);
+    for (const stmt of this.#here) if (stmt.value === expr && stmt.kind === kind) return stmt;
+    return undefined;
   }
 }
