@@ -26,7 +26,7 @@ import { runOnFakes } from '../cursor/run-on-fakes.js';
 import { ruleOf } from '../dynamic/step-rule.js';
 import type { Frame } from '../frame/frame.js';
 import { instantiate, integersOf, matchAll, slotsOf, unbindPatterns } from '../trace/pattern.js';
-import { type OpStep, type OutSpec, observeStep } from '../trace/step.js';
+import { type OpStep, type OutSpec, newNode, observeStep } from '../trace/step.js';
 import { endsWith } from './break.js';
 import { isGradOp, leavesSegment } from './grad-operator.js';
 import { ownGradients } from './own-gradients.js';
@@ -212,7 +212,7 @@ function recordOperator(
       calls: [recorder.shapes.call],
       spare: [],
       isWatched: false,
-      next: { steps: [] },
+      next: newNode(),
     };
     recorder.alignment.advance();
     if (op === programLeaf) recorder.builder.leaves.at(-1)!.step = step;

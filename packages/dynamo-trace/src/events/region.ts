@@ -25,6 +25,7 @@ import {
   type OutSpec,
   type RegionJump,
   type RegionStep,
+  newNode,
   observeStep,
   specOf,
 } from '../trace/step.js';
@@ -214,7 +215,7 @@ function recordRegion(
     inputs: patterns,
     jump: null,
     calls: [recorder.shapes.call],
-    next: { steps: [] },
+    next: newNode(),
   };
   cursor.append(step);
   const from = cursor.path.length - 1;

@@ -5,7 +5,7 @@
  * the program, as PyTorch has one resume function for each: a segment knows nothing of those before it but the tensors
  * that it takes, which it checks like tensors from outside. So branches behind breaks add up instead of multiplying.
  */
-import type { TrieNode } from './step.js';
+import { type TrieNode, newNode } from './step.js';
 
 /** How many slots and run-time scalars the traces behind an entry point use; each new one takes the next number. */
 export interface Numbering {
@@ -20,7 +20,7 @@ const ENOUGH = 64;
 
 /** See the file header. */
 export class EntryPoint implements TrieNode {
-  readonly steps: TrieNode['steps'] = [];
+  readonly steps: TrieNode['steps'] = newNode().steps;
   readonly numbering: Numbering = { slots: 0, scalars: 0, sources: new Map() };
   /** Calls that recorded traces from here. */
   recordedCalls = 0;

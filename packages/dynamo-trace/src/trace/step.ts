@@ -26,6 +26,14 @@ export interface TrieNode {
   readonly steps: Step[];
 }
 
+/**
+ * A node behind which nothing is known. All are made here: the engine learns what lists of steps hold, so that those of a
+ * new function are of the kind that optimised code has met.
+ */
+export function newNode(): TrieNode {
+  return { steps: [] };
+}
+
 /** A result of an op: a new tensor, or one that exists (`same`). */
 export interface OutSpec {
   readonly slot: number;
