@@ -125,7 +125,7 @@ export class Segment {
 
   /** Whether the program was given values that are not returned. */
   get leavesOut(): boolean {
-    if (this.wanted.size !== this.known) this.refresh();
+    this.refresh();
     this.omits ??= [...(this.template ?? this).visible].some(
       (slot) => this.produced.has(slot) && !this.wanted.has(slot),
     );
@@ -147,13 +147,15 @@ export class Segment {
 
   /** Slots that the compiled code returns, in order. */
   get outputs(): readonly number[] {
-    if (this.wanted.size !== this.known) this.refresh();
+    this.refresh();
     return this.outputSlots;
   }
 
-  /** Forgets what was made for fewer outputs than are wanted. */
+  /** Forgets what was made for fewer outputs. */
   private refresh(): void {
-    this.known = this.wanted.size;
+    const { size } = this.wanted;
+    if (size === this.known) return;
+    this.known = size;
     const slots = [...this.wanted].filter((slot) => this.produced.has(slot));
     if (slots.length === this.outputSlots.length) return;
     this.outputSlots = slots.sort((a, b) => a - b);
@@ -164,7 +166,7 @@ export class Segment {
 
   /** The graph that is (or will be) given to the backend. */
   get graphModule(): GraphModule<readonly Tensor[]> {
-    if (this.wanted.size !== this.known) this.refresh();
+    this.refresh();
     if (this.module === null) {
       this.module = copyModule(this.returning(this.outputSlots));
       eliminateDeadCode(this.module.graph);

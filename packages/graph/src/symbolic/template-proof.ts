@@ -14,28 +14,18 @@ import type { CaseOf, Shaped } from './operator-cases.js';
 import { LayoutClass, casesOf, isUniform } from './uniform-operators.js';
 
 /** What a case is asked of: a slot of what the template's program computes, a layout in slots, a list, or what never varies. */
-type Part = number | SlottedShape | PartList | Fixed;
+type Part = number | SlottedShape | readonly Part[] | Fixed;
 
 interface Fixed {
   readonly value: unknown;
 }
 
-/** A list of which some parts vary. */
-interface PartList {
-  /** What never varies, where it is in the list. */
-  readonly fixed: readonly unknown[];
-  /** Positions of numbers that vary, and their slots, in turns. */
-  readonly numbers: readonly number[];
-  /** Positions of other parts, and those. */
-  readonly others: readonly { readonly at: number; readonly part: SlottedShape | PartList }[];
-}
-
 /** A call of an operator. */
 interface Call {
   readonly caseOf: CaseOf;
-  readonly args: PartList;
+  readonly args: readonly Part[];
   /** Null for a case that does not ask for results. */
-  readonly outs: PartList | null;
+  readonly outs: readonly Part[] | null;
 }
 
 /** A condition: in which case it must be. */
@@ -111,10 +101,7 @@ const NONE: readonly Shaped[] = [];
 
 /** The case of a call where the template's program computes this. */
 function caseIn({ caseOf, args, outs }: Call, computed: readonly number[]): string | null {
-  return caseOf(
-    listIn(args, computed),
-    outs === null ? NONE : (listIn(outs, computed) as Shaped[]),
-  );
+  return caseOf(listIn(args, computed), listIn(outs ?? [], computed) as Shaped[]);
 }
 
 /** A layout where the template's program computes this. */
@@ -127,13 +114,14 @@ function layoutIn({ sizes, strides }: SlottedShape, computed: readonly number[])
   return layout;
 }
 
-/** What a list is where the template's program computes this. */
-function listIn({ fixed, numbers, others }: PartList, computed: readonly number[]): unknown[] {
-  const list = fixed.slice();
-  for (let i = 0; i < numbers.length; i += 2) list[numbers[i]!] = computed[numbers[i + 1]!];
-  for (let i = 0; i < others.length; i++) {
-    const { at, part } = others[i]!;
-    list[at] = 'sizes' in part ? layoutIn(part, computed) : listIn(part, computed);
+/** What the parts of a list are where the template's program computes this. */
+function listIn(parts: readonly Part[], computed: readonly number[]): unknown[] {
+  const list: unknown[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!;
+    if (typeof part === 'number') list.push(computed[part]);
+    else if ('value' in part) list.push(part.value);
+    else list.push('sizes' in part ? layoutIn(part, computed) : listIn(part, computed));
   }
   return list;
 }
@@ -174,8 +162,8 @@ class TemplateReader {
     const given = this.template.argsOf(node);
     if (![node, ...node.allInputNodes()].some((value) => this.varies(value)) && given === node.args)
       return null;
-    const args = listOf(given.map((arg) => this.part(arg)));
-    return { caseOf, args, outs: caseOf.length > 1 ? listOf(outs) : null };
+    const args = given.map((arg) => this.part(arg));
+    return { caseOf, args, outs: caseOf.length > 1 ? outs : null };
   }
 
   /** Whether the layout of a node's value varies. */
@@ -206,25 +194,14 @@ class TemplateReader {
     if (isSymbolic(arg)) return this.template.program.slot(arg);
     if (!Array.isArray(arg)) return { value: arg };
     const parts = arg.map((item) => this.part(item));
-    const list = listOf(parts);
-    // Lists that never vary are read by nobody who changes them.
-    return parts.every(isFixed) ? { value: list.fixed } : list;
+    // Numbers alone are read by nobody who changes them.
+    return parts.every(isFixed) ? { value: parts.map(({ value }) => value) } : parts;
   }
 
   private layout(shape: SymbolicShape): Part {
     if (varies(shape)) return this.shape(shape);
     return { value: { sizes: shape.sizes, strides: shape.strides.map((stride) => stride ?? 0) } };
   }
-}
-
-function listOf(parts: readonly Part[]): PartList {
-  return {
-    fixed: parts.map((part) => (isFixed(part) ? part.value : undefined)),
-    numbers: parts.flatMap((part, at) => (typeof part === 'number' ? [at, part] : [])),
-    others: parts.flatMap((part, at) =>
-      typeof part === 'number' || isFixed(part) ? [] : { at, part },
-    ),
-  };
 }
 
 function varies({ sizes, strides }: SymbolicShape): boolean {

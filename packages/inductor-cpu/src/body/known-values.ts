@@ -34,12 +34,11 @@ export class KnownValues {
     return Math.max(this.scope.levelOf(this.deps.of(expr)), mask?.level ?? 0);
   }
 
-  /** Asked more often than anything else. */
-  find({ expr, mask }: Masked): Value | undefined {
-    const names = this.deps.of(expr);
-    const own = mask !== undefined && names.has(READS_MEMORY) ? mask : undefined;
-    const level = Math.max(this.scope.levelOf(names), own?.level ?? 0);
-    return this.scope.levels[level].values.get(expr)?.get(own);
+  find(wanted: Masked): Value | undefined {
+    const { expr } = wanted;
+    const mask = this.effective(wanted);
+    const { values } = this.scope.levels[this.levelOf({ expr, mask })];
+    return values.get(expr)?.get(mask);
   }
 
   /** A value that is known, in lanes. */

@@ -38,15 +38,6 @@ function pooled(code: Code<'v128'>): Global<'v128'> {
   return found;
 }
 
-/** The first row with the same registers; -1 if there is none. */
-function indexOfRow(rows: readonly Regs[], row: Regs): number {
-  next: for (let i = 0; i < rows.length; i++) {
-    for (let k = 0; k < row.length; k++) if (rows[i][k] !== row[k]) continue next;
-    return i;
-  }
-  return -1;
-}
-
 /** Shifts of lanes. */
 export type ShiftOp =
   | 'i16x8.shr_u'
@@ -126,14 +117,12 @@ export class VectorBuilder {
 
   /** `make(i)` for each of the longest operand's registers; equal operand registers give one result. */
   map(operands: readonly Regs[], make: (...regs: Reg[]) => Code<'v128'>): Regs {
-    let count = 0;
-    for (const regs of operands) if (regs.length > count) count = regs.length;
+    const count = Math.max(...operands.map((regs) => regs.length));
     const made: Reg[] = [];
     const rows: Reg[][] = [];
     for (let i = 0; i < count; i++) {
-      const row: Reg[] = [];
-      for (const regs of operands) row.push(regs[i % regs.length]);
-      const same = i === 0 ? -1 : indexOfRow(rows, row);
+      const row = operands.map((regs) => regs[i % regs.length]);
+      const same = rows.findIndex((other) => other.every((reg, k) => reg === row[k]));
       made.push(same >= 0 ? made[same] : this.let(make(...row)));
       rows.push(row);
     }

@@ -52,8 +52,9 @@ export class WasmFunction<R extends ResultType = 'void'> implements DefinedFunct
 
   /** The parameter of this name. */
   param<T extends ValType = 'i32'>(name: string): Local<T> {
-    for (const param of this.params) if (param.name === name) return param as Local<T>;
-    throw new TypeError(`${this.name} has no parameter ${name}`);
+    let at = 0;
+    while (this.params[at].name !== name) at++;
+    return this.params[at] as Local<T>;
   }
 
   /** A new local, zero at function entry. The name is a hint; a number is appended to repeated names. */

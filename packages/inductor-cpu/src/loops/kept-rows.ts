@@ -88,7 +88,6 @@ export class KeptRows {
   }
 
   #find(expr: Expr, kind: KeptStmt['kind']): KeptStmt | undefined {
-    for (const stmt of this.#here) if (stmt.value === expr && stmt.kind === kind) return stmt;
-    return undefined;
+    return this.#here.find((stmt) => stmt.value === expr && stmt.kind === kind);
   }
 }
