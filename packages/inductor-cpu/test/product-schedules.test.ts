@@ -108,7 +108,7 @@ describe('schedules of products', () => {
   it.each([
     ['matmul', matmul({ m: 300, n: 200, k: 1000 })],
     ['turned', turned(300, 201)],
-    ['skinny', matmul({ m: 1, n: 256, k: 128 })],
+    ['skinny', matmul({ m: 2, n: 256, k: 128 })],
     ['convolution', convForward({ ...CONV, channels: 32, out: 48, height: 28, width: 28 })],
   ])('of %s tell all that is chosen', async (name, made) => {
     await expect(`${printScheduled(scheduled(made))}\n`).toMatchFileSnapshot(
