@@ -239,5 +239,10 @@ it('models that hold tensors alike are not taken for one another', async () => {
   const run = compile((model: OnnxModule, x: Tensor) => model.call(x).y!);
   for (let i = 0; i < 3; i++)
     for (const [k, model] of models.entries())
-      expect(numbers(run(model, tensor([5, 7])))).toEqual([[5, 14], [4, 5]][k]);
+      expect(numbers(run(model, tensor([5, 7])))).toEqual(
+        [
+          [5, 14],
+          [4, 5],
+        ][k],
+      );
 });

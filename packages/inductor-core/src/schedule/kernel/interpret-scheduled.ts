@@ -262,12 +262,10 @@ class Interpreter {
         return this.holds(stmt.unless, thread);
       case 'loop':
         return yield* this.loop(thread, stmt, elements);
-      case 'when':
-        return yield* this.body(
-          thread,
-          this.holds(stmt.all, thread) ? stmt.body : (stmt.otherwise ?? []),
-          elements,
-        );
+      case 'when': {
+        const met = this.holds(stmt.all, thread);
+        return yield* this.body(thread, met ? stmt.body : (stmt.otherwise ?? []), elements);
+      }
       case 'vector':
         return yield* this.body(thread, stmt.body, this.elements(stmt.lanes, thread));
       case 'point':
