@@ -41,7 +41,7 @@ async function decodedSum(script) {
   return sum;
 }
 
-/** Attributes of a module that is an argument are compared by generated code where a page allows that. */
+/** Attributes of a module that is an argument of a pure function are compared by generated code where a page allows that. */
 class Scale extends Module {
   factor = 3;
   forward(x) {
@@ -49,9 +49,9 @@ class Scale extends Module {
   }
 }
 
-function scaled() {
+function scaled(options) {
   const scale = new Scale();
-  const compiled = compile((module, x) => module.call(x));
+  const compiled = compile((module, x) => module.call(x), options);
   const results = [];
   for (const factor of [3, 3, 5, 5]) {
     scale.factor = factor;
@@ -64,9 +64,12 @@ const cases = {
   async 'no eval'() {
     return { scaled: scaled() };
   },
+  async 'no eval, pure'() {
+    return { scaled: scaled({ pure: true }) };
+  },
   async 'no eval, not asked'() {
     config.set({ 'trace.generateCode': false });
-    return { scaled: scaled() };
+    return { scaled: scaled({ pure: true }) };
   },
   async 'no WebAssembly'() {
     config.set({ 'trace.generateCode': false });
