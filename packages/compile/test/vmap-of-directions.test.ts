@@ -3,7 +3,7 @@
  * differentiated is shared by all examples, the direction is each one's own. Each case runs eagerly and compiled.
  */
 import { expect, it, describe } from 'vitest';
-import { type Tensor, eye, grad, tensor } from '@tessera/tensor';
+import { type Tensor, eye, grad, tensor, zeros } from '@tessera/tensor';
 import { grad as derivative, hessian, vjp, vmap } from '@tessera/tensor/func';
 import { compile, graphBreak } from '../src/index.js';
 
@@ -133,6 +133,7 @@ describe('vmap over directions of what compiled code made', () => {
     const x = tensor([1, 2], { requiresGrad: true });
     const y = cube(x);
     expect(vmap(along(y, x))(eye(2)).toArray()).toEqual(rows);
+    expect(vmap(along(y, x))(zeros([0, 2])).shape).toEqual([0, 2]);
     // Beside directions that all examples share.
     const z = y.mul(eye(2).select(0, 0));
     const both = vmap(

@@ -1,31 +1,22 @@
 /**
- * Products with packed weights of 4 bits take whole words: in the schedule, in code and on the device.
+ * @file Products with packed weights of 4 bits take whole words: in the schedule, in code and on the device.
  */
-import {
-  interpretKernel,
-  interpretScheduled,
-  type LoopKernel,
-  scheduleThreads,
-  verifyKernel,
-  verifyScheduled,
-} from '@tessera/inductor-core';
+import { type LoopKernel, scheduleThreads } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
 import { generateKernel } from '../src/codegen/generate.js';
 import { scheduleTarget } from '../src/codegen/target.js';
-import { directVariant } from '../src/codegen/variant.js';
-import { BASELINE_TARGET, type WgslTarget } from '../src/index.js';
+import type { WgslTarget } from '../src/index.js';
 import { openGpu } from './support/open-gpu.js';
-import { compareKernel } from './support/run-kernel.js';
+import {
+  CARD,
+  describeOnDevice,
+  expectScheduled,
+  loadsOf,
+  packedWords,
+} from './support/packed-words.js';
 import { rowTimesWords, wave } from './support/sample-kernels.js';
 
 const gpu = await openGpu();
-
-const CARD: WgslTarget = {
-  ...BASELINE_TARGET,
-  subgroups: { min: 32, max: 32 },
-  maxWorkgroupThreads: 1024,
-  maxWorkgroupBytes: 49152,
-};
 
 /** Columns, length, and how many elements share a scale. */
 const SHAPES = [
@@ -38,10 +29,9 @@ const SHAPES = [
   [6, 8192, 64],
 ] as const;
 
-/** Words of all bits: those with the highest set are below zero. */
 const dataOf = (columns: number, length: number, group: number): Record<string, number[]> => ({
   x: wave(length),
-  words: Array.from({ length: (columns * length) / 8 }, (_, i) => Math.imul(i + 1, 0x9e3779b1)),
+  words: packedWords((columns * length) / 8),
   scales: wave((2 * columns * length) / group, 5),
   out: wave(columns),
 });
@@ -55,15 +45,8 @@ function lastSize(kernel: LoopKernel, target: WgslTarget): unknown {
 describe('whole words', () => {
   it.each(SHAPES)('are taken: %i columns of %i', (columns, length, group) => {
     const kernel = rowTimesWords(columns, length, group);
-    const scheduled = scheduleThreads(kernel, scheduleTarget(CARD));
     expect(lastSize(kernel, CARD)).toBe(4);
-    verifyKernel(scheduled.kernel as LoopKernel);
-    verifyScheduled(scheduled);
-    const [wanted, got] = [0, 1].map(() => dataOf(columns, length, group));
-    interpretKernel(kernel, wanted!);
-    interpretScheduled(scheduled, { buffers: got!, subgroupSize: 32 });
-    for (const [i, value] of wanted!['out']!.entries())
-      expect(Math.abs(got!['out']![i]! - value)).toBeLessThan(1e-4 * (1 + Math.abs(value)));
+    expectScheduled(kernel, () => dataOf(columns, length, group));
   });
 
   it('are loaded once, two with one scale and one zero, which are one access', () => {
@@ -84,17 +67,15 @@ describe('whole words', () => {
     };
     expect([64, 18, 15].map(columnOf)).toEqual([2, 2, undefined]);
     const { text } = generateKernel(rowTimesWords(64, 512), CARD);
-    const count = (name: string): number => text.split(`= ${name}[`).length - 1;
     // Two words of each of two columns, and what the row is there.
-    expect(count('words_')).toBe(2);
-    expect(count('x')).toBe(4);
+    expect(loadsOf(text, 'words_')).toBe(2);
+    expect(loadsOf(text, 'x')).toBe(4);
   });
 
   it('are one to a scale where groups have a word each', () => {
     const { text } = generateKernel(rowTimesWords(16, 64, 8), CARD);
-    const count = (name: string): number => text.split(`= ${name}[`).length - 1;
-    expect(count('words_')).toBeGreaterThan(0);
-    expect(count('scales_')).toBe(count('words_'));
+    expect(loadsOf(text, 'words_')).toBeGreaterThan(0);
+    expect(loadsOf(text, 'scales_')).toBe(loadsOf(text, 'words_'));
   });
 
   it('are left alone on software', () => {
@@ -102,18 +83,12 @@ describe('whole words', () => {
   });
 });
 
-describe.skipIf(gpu === null)('whole words on the device', () => {
-  const own = gpu?.backend.target ?? BASELINE_TARGET;
-  const targets: readonly (readonly [string, WgslTarget])[] = [
-    ['without subgroups', { ...BASELINE_TARGET, f16: own.f16 }],
-    ['with subgroups', { ...own, software: false }],
-  ];
-  for (const [name, target] of targets)
-    it.each(SHAPES)(`${name}: %i columns of %i`, async (columns, length, group) => {
-      const kernel = rowTimesWords(columns, length, group);
-      await compareKernel(gpu!, kernel, dataOf(columns, length, group), [], 40, {
-        generate: (given, variant = directVariant(given.params.length)) =>
-          generateKernel(given, target, variant),
-      });
-    });
-});
+describeOnDevice(
+  'whole words',
+  gpu,
+  SHAPES.map(([columns, length, group]) => ({
+    name: `${columns} columns of ${length}`,
+    kernel: rowTimesWords(columns, length, group),
+    data: dataOf(columns, length, group),
+  })),
+);

@@ -14,7 +14,8 @@ import { type BackwardCall, type PreDispatchMode, withPreDispatchMode } from '..
 import type { Storage } from '../memory/storage.js';
 import { type OpOverload, getOp } from '../op/op-overload.js';
 import { stack } from '../ops/arrange/join.js';
-import { select } from '../ops/view/slice.js';
+import { zeros } from '../ops/factory/factory.js';
+import { narrow, select } from '../ops/view/slice.js';
 import type { RegionInputs } from '../protocols/trusted-region.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
@@ -148,17 +149,23 @@ export class VmapMode implements PreDispatchMode {
     if (!tensors.some((tensor) => batchedAt(tensor, this) !== null))
       return this.below(() => this.outer?.eachExample?.(tensors, fn) ?? null);
     return this.below(() => {
-      const rows = Array.from({ length: this.size }, (_, i) =>
+      // Of none, results have the shapes that an example of zeros gives.
+      const rows = Array.from({ length: Math.max(this.size, 1) }, (_, i) =>
         fn(
           tensors.map((tensor) => {
             const batched = batchedAt(tensor, this);
-            return batched === null ? tensor : select(batched.value, batched.dim, i);
+            if (batched === null) return tensor;
+            const { value, dim } = batched;
+            if (this.size > 0) return select(value, dim, i);
+            const sizes = value.sizes.filter((_size, at) => at !== dim);
+            return zeros(sizes, { dtype: value.dtype, device: value.device });
           }),
         ),
       );
       return rows[0]!.map((first, at) => {
         if (first === null) return null;
-        return makeBatched(stack(rows.map((row) => row[at]!)), 0, this);
+        const all = stack(rows.map((row) => row[at]!));
+        return makeBatched(narrow(all, 0, 0, this.size), 0, this);
       });
     });
   }
