@@ -80,6 +80,27 @@ describe('trace.verify', () => {
     expect(message).toContain('another tensor of shape [2] was read from the closure');
   });
 
+  it('tells of another tensor when the call has written what it writes, of another op before', () => {
+    let w = tensor([1, 1]);
+    let more = false;
+    const total = tensor([0, 0]);
+    const { call } = compileEager(
+      (t: Tensor, to: Tensor) => to.add_(more ? t.mul(w).add(1) : t.mul(w)),
+      { pure: true },
+    );
+    call(x, total);
+    config.patch({ 'trace.verify': 1 }, () => {
+      more = true;
+      expect(() => call(x, total)).toThrow(expect.objectContaining({ code: 'pure-stale' }));
+      expect(total.toArray()).toEqual([1, 2]);
+      more = false;
+      call(x, total);
+      w = tensor([2, 2]);
+      expect(() => call(x, total)).toThrow(expect.objectContaining({ code: 'pure-stale' }));
+      expect(total.toArray()).toEqual([4, 8]);
+    });
+  });
+
   it('notices an op more or less', () => {
     let more = true;
     const [message] = callsAfter(
