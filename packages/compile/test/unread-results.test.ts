@@ -62,6 +62,40 @@ describe.each(['eager', 'aot_eager', 'inductor'])('results that nobody uses (%s)
     expect(returned(explain(compiled)(inputs[0]!))).toEqual([2]);
   });
 
+  it.each<[string, (x: Tensor) => Tensor]>([
+    ['a view', (x) => x.select(0, 1)],
+    ['a view of a view', (x) => x.narrow(0, 0, 1).t()],
+  ])('are an error once where %s was kept whose base got another layout', (_, view) => {
+    const kept: Tensor[] = [];
+    const compiled = compile(
+      (x: Tensor) => {
+        const base = x.mul(2);
+        kept.push(view(base));
+        kept.at(-1)!.argmax(0);
+        base.transpose_(0, 1);
+      },
+      { backend },
+    );
+    // The same sizes both ways: to look at the base as it is now would give other numbers.
+    const x = tensor([
+      [1, 2],
+      [3, 4],
+    ]);
+    const numbers = (): unknown => {
+      compiled(x);
+      return kept.at(-1)!.toArray();
+    };
+    const expected = view(x.mul(2)).toArray();
+    expect(numbers()).toEqual(expected);
+    expect(numbers).toThrow(
+      expect.objectContaining({
+        code: 'trace-escape',
+        message: expect.stringContaining('was given another layout since') as string,
+      }),
+    );
+    for (let i = 0; i < 2; i++) expect(numbers()).toEqual(expected);
+  });
+
   it('of a step that trains are an error where somebody kept them, once', () => {
     const make = (): { found: Tensor[]; step: (x: Tensor) => Tensor } => {
       manualSeed(1);

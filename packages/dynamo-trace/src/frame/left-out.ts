@@ -103,7 +103,7 @@ export class LeftOut {
         const looks = isView(node, input);
         if (!looks) this.checkContents(storagesOf(input), node);
         if (input.op === 'placeholder') this.checkInput(input);
-        else if (this.isStill(input, looks)) checkHistory(input, this.realOf(input)!);
+        else if (this.isStill(input, looks)) checkTensor(input, this.realOf(input)!);
         else add(input);
       }
       // Memory that is made again is written again by all that wrote to it.
@@ -151,17 +151,14 @@ export class LeftOut {
     }
   }
 
-  /** @throws Lost if an input is gone, or was given another layout */
+  /** @throws Lost if an input is gone, or is not what it was */
   private checkInput(node: Node): void {
     const { segment, frame } = this;
     const { slot } = segment.inputs[segment.graph.placeholders.indexOf(node)]!;
     if (slot < 0) return;
     const tensor = frame.slots[slot]!;
-    const { sizes, strides } = fakeOf(node);
     if (tensor.storage.state !== 'real') throw new Lost(`${nameOf(node)} was disposed since`);
-    if (!sameNumbers(tensor.sizes, sizes) || !sameNumbers(tensor.strides, strides))
-      throw new Lost(`${nameOf(node)} was given another layout since`);
-    checkHistory(node, tensor);
+    checkTensor(node, tensor);
   }
 
   /** Runs nodes again, in order, and gives all lazy tensors among their results their values. */
@@ -243,9 +240,12 @@ function useUp(value: Tensor, fake: Tensor): void {
   }
 }
 
-/** @throws Lost if a value takes gradients that did not, or does not any more */
-function checkHistory(node: Node, tensor: Tensor): void {
-  if (requiresGrad(fakeOf(node)) !== requiresGrad(tensor))
+/** @throws Lost if a tensor was given another layout, or takes gradients that did not, or does not any more */
+function checkTensor(node: Node, tensor: Tensor): void {
+  const fake = fakeOf(node);
+  if (!sameNumbers(tensor.sizes, fake.sizes) || !sameNumbers(tensor.strides, fake.strides))
+    throw new Lost(`${nameOf(node)} was given another layout since`);
+  if (requiresGrad(fake) !== requiresGrad(tensor))
     throw new Lost(
       `${nameOf(node)} was told ${requiresGrad(tensor) ? '' : 'not '}to take gradients since`,
     );
