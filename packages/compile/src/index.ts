@@ -24,6 +24,7 @@ export { initWebGpu } from './webgpu.js';
 export { useBoundedKeys, useHistograms } from '@tessera/inductor-core';
 export {
   useBlockedAttention,
+  useFourier,
   useNarrowWeights,
   useSelection,
   useSorting,

@@ -5,6 +5,7 @@
 import { useBoundedKeys, useHistograms } from '@tessera/inductor-core';
 import {
   useBlockedAttention,
+  useFourier,
   useNarrowWeights,
   useSelection,
   useSorting,
@@ -17,6 +18,7 @@ import './schedule-log.js';
 
 useBlockedAttention();
 useBoundedKeys();
+useFourier();
 useNarrowWeights();
 useSelection();
 useSorting();

@@ -1,13 +1,14 @@
 /**
- * @file Fourier transforms as matrix products, eager and compiled, on both devices, against their host kernels in
- * float64, which apps/oracle compares with PyTorch.
+ * @file Fourier transforms as matrix products and by code of their own, eager and compiled, on both devices, against their
+ * host kernels in float64, which apps/oracle compares with PyTorch.
  */
 import { counters } from '@tessera/shared';
-import { type Tensor, cat, fromTypedArray, grad, tidy, zeros } from '@tessera/tensor';
+import { makeFx } from '@tessera/graph';
+import { type Tensor, cat, cpuHeap, fromTypedArray, grad, tidy, zeros } from '@tessera/tensor';
 import * as fft from '@tessera/tensor/fft';
 import { emptyFromMeta, getOp, readNumbers } from '@tessera/tensor/internal';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compile, initWebGpu } from '../src/index.js';
+import { compile, initWebGpu, useFourier } from '../src/index.js';
 import { fullTests } from '../../../tooling/full-tests.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
@@ -104,7 +105,8 @@ function longer(x: Tensor): Tensor {
   return cat([x, zeros([6, 20, 5])], 1);
 }
 
-describe('on the CPU', () => {
+/** Tests of both ways on the CPU. */
+function onTheCpu(): void {
   it.each(['float32', 'float64'] as const)('lengths of every kind: %s', (dtype) => {
     const lengths = [...Array(70).keys()].map((i) => i + 1);
     for (const n of [...lengths, 97, 127, 131, 254, 262, 768, 1000, 1009, 1024, 3072, 65536])
@@ -198,6 +200,10 @@ describe('on the CPU', () => {
     expect(fft.rfft(x).shape).toEqual([0, 36, 2]);
     expect(compile((t: Tensor) => fft.rfft(t))(x).shape).toEqual([0, 36, 2]);
   });
+}
+
+describe('on the CPU, as products', () => {
+  onTheCpu();
 });
 
 describe.skipIf(!wantsGpu)('on WebGPU', () => {
@@ -236,5 +242,45 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     expect(errorOf(await observe('wgpu', (fn) => fn), wanted)).toBeLessThan(1e-5);
     const compiled = await observe('wgpu', (fn) => compile(fn, { fullgraph: true }));
     expect(errorOf(compiled, wanted)).toBeLessThan(1e-5);
+  });
+});
+
+describe('on the CPU, by code of their own', () => {
+  beforeAll(useFourier);
+
+  onTheCpu();
+
+  const made = (): number => counters.get('inductor').graphs ?? 0;
+
+  it('compiles nothing for lengths that have code, whatever the layout', () => {
+    const x = waves('float32', 7, 96, 5);
+    const before = made();
+    const wanted = expected('r2c', x.transpose(1, 2).contiguous(), [2], 0);
+    expect(errorOf(readNumbers(fft.rfft(x.transpose(1, 2))), wanted)).toBeLessThan(BOUND.float32);
+    const z = waves('float64', 2, 9, 3, 2);
+    expect(
+      errorOf(readNumbers(fft.fft(z, { dim: 1 })), expected('c2c', z, [1], 0, true)),
+    ).toBeLessThan(BOUND.float64);
+    expect(made()).toBe(before);
+  });
+
+  it('stays in graphs, but for lengths without code', () => {
+    const graph = (n: number): string =>
+      makeFx((x: Tensor) => fft.rfft(x))(waves('float32', 2, n)).print();
+    expect(graph(200)).toContain('tessera.fft_r2c');
+    expect(graph(206)).not.toContain('tessera.fft_r2c');
+  });
+
+  it('keeps the tables of some lengths only', () => {
+    const smooth = (n: number): boolean =>
+      [2, 3, 5, 7].some((p) => n === 1 || (n % p === 0 && smooth(n / p)));
+    const lengths = [...Array(300).keys()].map((i) => i + 4).filter(smooth);
+    expect(lengths.length).toBeGreaterThan(70);
+    const blocks = lengths.map((n) => {
+      tidy(() => void fft.fft(waves('float32', 4 * n, 2)));
+      return cpuHeap().stats().liveBlocks;
+    });
+    // What tests before this one left may be collected meanwhile.
+    expect(Math.max(...blocks.slice(40))).toBeLessThanOrEqual(blocks[40]!);
   });
 });

@@ -37,6 +37,7 @@ export { readNumbers, roundTo, writeNumbers } from './kernels/elements.js';
 export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.js';
 export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { erf, floorQuotient, floorRemainder, roundHalfEven } from './kernels/special-functions.js';
+export { type FftScale, fftFactor } from './kernels/fft-kernel.js';
 export { wholePower, wholly } from './kernels/integer-arithmetic.js';
 export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
@@ -70,6 +71,7 @@ export { show } from './memory/show.js';
 export { allOps, defineOp, findOp, getOp } from './op/op-overload.js';
 export { findAnyOp } from './operators.js';
 export { functionalForm } from './op/functional-form.js';
+export { type IsKept, isKeptWhole, keepWhole } from './op/kept-whole.js';
 export { type InplaceOf, defineInplace } from './op/inplace.js';
 export type {
   GradResult,

@@ -1,7 +1,7 @@
 /**
  * @file Which operators get code for every size where they run eagerly: those that are listed, and no other.
  *
- * Every operator that is lowered (half of them in one run, all in a full one) runs recorded calls at nine sizes. The first few sizes have code of their own; of the
+ * Every operator that is lowered (a few of them in one run, all in a full one) runs recorded calls at nine sizes. The first few sizes have code of their own; of the
  * last three none may need any. On CPU results at the first and the last three (in a full run at all) are those of the
  * reference kernels. On WebGPU nothing is loaded or run, since shaders take minutes: what is counted is how often the
  * compiler is asked for a plan.
@@ -142,7 +142,7 @@ function lateCode(
 }
 
 /** Operators that this run tries. */
-const tried = new Map(sampled([...byOp], 16));
+const tried = new Map(sampled([...byOp], 24));
 
 /** Operators that get code at every size. */
 function growing(base: KernelBackend): string[] {

@@ -77,7 +77,7 @@ const PROGRAMS: readonly Program[] = [
   gaussianSplatting,
 ];
 
-const onGpu = sampled(PROGRAMS, 8);
+const onGpu = sampled(PROGRAMS, 12);
 const wantsEager = process.env['TESSERA_PROGRAMS_EAGER'] === '1';
 const forGpus = process.env['TESSERA_PROGRAMS_PROFILE'] === 'gpu';
 

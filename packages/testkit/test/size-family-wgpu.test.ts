@@ -46,7 +46,7 @@ const LARGE: Readonly<Record<string, SizedProgram>> = {
   },
 };
 
-const tried = sampled(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }), 5);
+const tried = sampled(Object.entries({ ...SIZED_PROGRAMS, ...LARGE }), 8);
 
 const isThere = (await open('gpu')) !== null;
 

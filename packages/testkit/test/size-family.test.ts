@@ -96,7 +96,7 @@ describe.each([
   ['interpreter', interpreted, SIZED_PROGRAMS],
   ['cpu', cpuBackend, { ...SIZED_PROGRAMS, ...WITH_CALLS }],
 ])('code for all sizes, %s', (target, base, programs) => {
-  it.each(sampled(Object.entries(programs), 2))(`of %s (${sampleName})`, (name, program) => {
+  it.each(sampled(Object.entries(programs), 4))(`of %s (${sampleName})`, (name, program) => {
     const { inputs, fn, plans = 3 } = program;
     const { loaded, backend } = counted(base);
     const family = new SizeFamily();

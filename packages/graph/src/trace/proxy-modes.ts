@@ -16,6 +16,7 @@ import {
   dispatchBelowAutograd,
   dispatchBelowPreDispatch,
   getOp,
+  isKeptWhole,
   type PreDispatchMode,
   type RegionInputs,
   withPreDispatchMode,
@@ -49,7 +50,7 @@ export class ProxyMode implements DispatchMode {
       if (result !== undefined) return result;
     }
     const { expand } = op.record;
-    if (expand !== undefined) {
+    if (expand !== undefined && !isKeptWhole(op, args)) {
       const result = this.decompose(op, args, () => expand(op.bind(args)));
       if (result !== null) return result;
     }
