@@ -5,7 +5,7 @@
 import { functional as F } from '@tessera/nn';
 import { type Tensor, download, manualSeed, randint, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
-import { compile, initWebGpu } from '../src/index.js';
+import { compile, initWebGpu, observeCompilations } from '../src/index.js';
 import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 
@@ -119,6 +119,21 @@ describe.each(DEVICES)('on %s', (device) => {
       );
       await check((w, at, psw) => bagsOf(options, at, w, psw), [table, ids, scales], wanted);
     });
+
+    it.each(['sum', 'mean'] as const)(
+      'bags of one length are one kernel, or two where a check of indices pays: %s',
+      (mode) => {
+        const kernels: number[] = [];
+        const stop = observeCompilations((_, { plan }) => kernels.push(plan.launches.length));
+        compile((w: Tensor, at: Tensor) => F.embeddingBag(at, w, { mode }))(
+          randn([rows, width]),
+          ids,
+        );
+        stop();
+        expect(kernels).toHaveLength(1);
+        expect(kernels[0]).toBeLessThanOrEqual(2);
+      },
+    );
 
     it.each(OPTIONS)('gradients of bags, %j', async (options) => {
       const slope = marked(bags, width);

@@ -2,7 +2,7 @@
  * @file Embedding bags: rows of a table combined per bag, and the gradients.
  */
 import { readyOperand } from '../ready-operand.js';
-import { type Size, SymInt, sizeAdd, sizeMin } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeFloorDiv, sizeMin, sizeMul } from '@tessera/shared';
 import { indexCheck } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -30,11 +30,23 @@ const SUM = 0;
 const MEAN = 1;
 const MAX = 2;
 
+/** The length of all bags where each begins so far behind the one before it, as rows of indices do; else null. */
+function commonLength(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size): Size | null {
+  if (isSame(bags, 0)) return null;
+  const length = sizeFloorDiv(count, bags);
+  if (!isSame(sizeMul(bags, length), count)) return null;
+  const [bag] = l.vars([bags]);
+  const begins = l.ir.index('int64', l.ir.scale(bag!, length));
+  return offsets.load([bag!]) === l.ir.cast(begins, offsets.dtype) ? length : null;
+}
+
 /** The bag of each index: how many bags begin at or before it, less one. */
 function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size): LoweredTensor {
   const m = new ExprMath(l.ir);
   if (isSame(bags, 0)) return l.pointwise([count], l.ir.const('int32', 0));
   const [i] = l.vars([count]);
+  const length = commonLength(l, offsets, bags, count);
+  if (length !== null) return l.pointwise([count], l.ir.index('int32', l.ir.div(i!, length)));
   const ends = sizeAdd(count, 1);
   const starts = checkedIndices(l, 'embedding_bag: offsets', offsets, ends);
   const begin = countInSteps(l, ends, bags, (bag) => starts.load([bag]));
@@ -73,8 +85,9 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const indices = checkedIndices(l, 'embedding_bag', given, rows);
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
+  const length = commonLength(l, offsets, bags, count);
   const bagOf = bagOfEach(l, offsets, bags, count);
-  bagOf.realize();
+  if (length === null) bagOf.realize();
   const isKept = (i: IndexExpr): Expr =>
     padding < 0 ? l.ir.const('bool', 1) : m.ne(indices.load([i]), padding);
   const hit = (bag: Expr, i: IndexExpr): Expr => m.and(m.eq(bagOf.load([i]), bag), isKept(i));
@@ -101,7 +114,9 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
     return l.pointwise([bags, width], first);
   };
   const [bagVar] = l.vars([bags]);
-  const counted = countInSteps(l, bags, count, (i) => bagOf.load([i]), isKept);
+  const known =
+    length !== null && padding < 0 ? l.pointwise([bags], l.ir.sizeValue('int32', length)) : null;
+  const counted = known ?? countInSteps(l, bags, count, (i) => bagOf.load([i]), isKept);
   const counts =
     counted ??
     l.pointwise(
@@ -128,19 +143,30 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
       l.pointwise([bags, width], m.where(isEmpty, 0, winner)),
     ];
   }
-  const sum = sumsByKey(l, {
-    rows: count,
-    columns: width,
-    dtype: weight.dtype,
-    value(i, d) {
-      const read = m.cast(weight.load([row(i), d]), acc);
-      const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i]), acc));
-      return padding < 0 ? scaled : m.where(isKept(i), scaled, 0);
-    },
-    key: (i) => bagOf.load([i]),
-    keys: bags,
-    isSorted: true,
-  });
+  const term = (i: IndexExpr, d: IndexExpr): Expr => {
+    const read = m.cast(weight.load([row(i), d]), acc);
+    const scaled = scales === null ? read : m.mul(read, m.cast(scales.load([i]), acc));
+    return padding < 0 ? scaled : m.where(isKept(i), scaled, 0);
+  };
+  /** Of bags of one length. */
+  const sumOfEach = (each: Size): LoweredTensor => {
+    const [b, d] = l.vars([bags, width]);
+    const first = l.ir.scale(b!, each);
+    const total = reduceOver(l, 'sum', [bags, width], each, (k) => term(l.ir.add(first, k), d!));
+    return l.pointwise([bags, width], m.cast(total, weight.dtype));
+  };
+  const sum =
+    length === null
+      ? sumsByKey(l, {
+          rows: count,
+          columns: width,
+          dtype: weight.dtype,
+          value: term,
+          key: (i) => bagOf.load([i]),
+          keys: bags,
+          isSorted: true,
+        })
+      : sumOfEach(length);
   if (mode !== MEAN) return [sum, bagList, zeros(2), zeros(3)];
   const total = m.cast(m.max(counts.load([l.vars([bags, width])[0]!]), 1), acc);
   const mean = l.pointwise(
