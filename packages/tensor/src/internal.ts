@@ -38,6 +38,7 @@ export { type ValueCheck, indexCheck, valueError } from './kernels/value-check.j
 export { besselI0e, besselI1e } from './kernels/bessel-functions.js';
 export { erf, floorQuotient, floorRemainder, roundHalfEven } from './kernels/special-functions.js';
 export { type FftScale, fftFactor } from './kernels/fft-kernel.js';
+export { unitRoots } from './kernels/fft-plan.js';
 export { wholePower, wholly } from './kernels/integer-arithmetic.js';
 export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';

@@ -2,20 +2,13 @@
  * @file What transforms of a length need in memory: passes, and factors of unit length. The last few are kept.
  */
 import { cpuHeap } from '@tessera/tensor';
+import { unitRoots } from '@tessera/tensor/internal';
 import { type FourierDType, lanesOf } from './complex-code.js';
 import { PASS_WORDS, RADICES } from './passes.js';
 
-/** Tables that are kept; older ones are made again. */
+/** Tables that are kept, and their bytes, but for the last one; older ones are made again. */
 const MOST_TABLES = 32;
-
-/** exp(-2πi k / n), from angles of at most an eighth of a turn, where both parts have all their digits. */
-function unitRoot(k: number, n: number): readonly [number, number] {
-  const quarters = Math.round((4 * k) / n);
-  const angle = ((Math.PI / 2) * (quarters * n - 4 * k)) / n;
-  const [c, s] = [Math.cos(angle), Math.sin(angle)];
-  const sign = quarters & 2 ? -1 : 1;
-  return quarters & 1 ? [sign * s, -sign * c] : [sign * c, sign * s];
-}
+const MOST_BYTES = 1 << 25;
 
 /** The factors that passes split n into; null if it has others. */
 export function radicesOf(n: number): number[] | null {
@@ -40,89 +33,111 @@ export type TableKind = 'columns' | 'complex' | 'realToHalf' | 'halfToReal';
 class Block {
   readonly words: number[] = [];
   readonly numbers: number[] = [];
+  /** Real and imaginary parts of exp(-2πi k / n). */
+  readonly #roots: Float64Array;
 
-  /** Passes over n numbers; the places of their twiddle factors are those among `numbers`. */
-  passes(n: number): void {
-    const radices = radicesOf(n)!;
+  constructor(readonly n: number) {
+    this.#roots = unitRoots(n);
+  }
+
+  /** Passes over `length` numbers, a divisor of n; the places of their twiddle factors are those among `numbers`. */
+  passes(length: number): void {
+    const radices = radicesOf(length)!;
     this.words.push(radices.length);
     let s = 1;
     for (const r of radices) {
-      const m = n / s / r;
+      const m = length / s / r;
+      const turn = this.n / (r * m);
       this.words.push(r, m, s, this.numbers.length);
       for (let p = 0; p < m; p++)
-        for (let j = 1; j < r; j++) this.numbers.push(...unitRoot(p * j, r * m));
+        for (let j = 1; j < r; j++) {
+          const at = 2 * p * j * turn;
+          this.numbers.push(this.#roots[at], this.#roots[at + 1]);
+        }
       s *= r;
     }
   }
 
   /** Twiddle factors between lanes of m numbers: real parts, then imaginary ones, for each lane but the first. */
   join(m: number, lanes: number): number {
-    const at = this.numbers.length;
+    const first = this.numbers.length;
+    const turn = this.n / (m * lanes);
     for (let l = 1; l < lanes; l++)
-      for (const part of [0, 1] as const)
-        for (let k = 0; k < m; k++) this.numbers.push(unitRoot(k * l, m * lanes)[part]);
-    return at;
+      for (const part of [0, 1])
+        for (let k = 0; k < m; k++) this.numbers.push(this.#roots[2 * k * l * turn + part]);
+    return first;
   }
 
-  /** Factors g of `combine`: real parts twice, and imaginary parts as -g, g. */
-  combine(h: number, kind: 'realToHalf' | 'halfToReal'): number {
-    const at = this.numbers.length;
-    const isReal = kind === 'realToHalf';
-    for (let k = 0; k < h; k++) {
-      const re = unitRoot(k, 2 * h)[1];
-      this.numbers.push(re, re);
-    }
-    for (let k = 0; k < h; k++) {
-      const c = unitRoot(k, 2 * h)[0];
-      const im = isReal ? -c : c;
-      this.numbers.push(-im, im);
-    }
-    return at;
+  /** Factors g of `combine`, for n real numbers: real parts twice, and imaginary parts as -g, g. */
+  combine(kind: 'realToHalf' | 'halfToReal'): number {
+    const first = this.numbers.length;
+    const sign = kind === 'realToHalf' ? 1 : -1;
+    for (let at = 0; at < this.n; at += 2)
+      this.numbers.push(this.#roots[at + 1], this.#roots[at + 1]);
+    for (let at = 0; at < this.n; at += 2)
+      this.numbers.push(sign * this.#roots[at], -sign * this.#roots[at]);
+    return first;
   }
 
   /** Writes it all to memory that the caller frees. @throws out-of-memory */
-  write(dtype: FourierDType): {
-    readonly at: number;
-    readonly addressOf: (number: number) => number;
-  } {
-    const bytes = dtype === 'float32' ? 4 : 8;
+  write(dtype: FourierDType): Written {
+    const bytesOfEach = dtype === 'float32' ? 4 : 8;
     const heap = cpuHeap();
     const wordBytes = Math.ceil(this.words.length / 4) * 16;
-    const at = heap.alloc(wordBytes + this.numbers.length * bytes);
-    const addressOf = (number: number): number => at + wordBytes + number * bytes;
+    const bytes = wordBytes + this.numbers.length * bytesOfEach;
+    const at = heap.alloc(bytes);
+    const addressOf = (number: number): number => at + wordBytes + number * bytesOfEach;
     for (let w = 1; w < this.words.length; w += PASS_WORDS)
       this.words[w + 3] = addressOf(this.words[w + 3]);
     heap.i32.set(this.words, at / 4);
     const numbers = dtype === 'float32' ? heap.f32 : heap.f64;
-    numbers.set(this.numbers, addressOf(0) / bytes);
-    return { at, addressOf };
+    numbers.set(this.numbers, addressOf(0) / bytesOfEach);
+    return { at, bytes, addressOf };
   }
 }
 
-const kept = new Map<string, Tables>();
+interface Written {
+  readonly at: number;
+  readonly bytes: number;
+  readonly addressOf: (number: number) => number;
+}
 
-/** The tables for `n` complex numbers, or real ones. @throws out-of-memory */
+interface Kept extends Tables {
+  readonly bytes: number;
+}
+
+const kept = new Map<string, Kept>();
+let keptBytes = 0;
+
+/** Frees the oldest tables until there is room for another one. */
+function makeRoom(bytes: number): void {
+  for (const [key, tables] of kept) {
+    if (kept.size < MOST_TABLES && keptBytes + bytes <= MOST_BYTES) return;
+    cpuHeap().free(tables.passes);
+    keptBytes -= tables.bytes;
+    kept.delete(key);
+  }
+}
+
+/** The tables for `n` complex numbers, or real ones. They are valid until the next ones are asked for. @throws out-of-memory */
 export function tablesFor(dtype: FourierDType, kind: TableKind, n: number): Tables {
   const key = `${dtype} ${kind} ${n}`;
   const known = kept.get(key);
   if (known !== undefined) return known;
-  const block = new Block();
+  const block = new Block(n);
   const lanes = lanesOf(dtype);
   let [join, combine] = [0, 0];
   if (kind === 'columns') block.passes(n);
   else {
-    const h = kind === 'complex' ? n : n / 2;
-    block.passes(h / lanes);
-    join = block.join(h / lanes, lanes);
-    if (kind !== 'complex') combine = block.combine(h, kind);
+    const m = (kind === 'complex' ? n : n / 2) / lanes;
+    block.passes(m);
+    join = block.join(m, lanes);
+    if (kind !== 'complex') combine = block.combine(kind);
   }
-  const { at, addressOf } = block.write(dtype);
-  const made = { passes: at, join: addressOf(join), combine: addressOf(combine) };
-  if (kept.size >= MOST_TABLES) {
-    const [oldest, { passes }] = kept.entries().next().value!;
-    cpuHeap().free(passes);
-    kept.delete(oldest);
-  }
+  const { at, bytes, addressOf } = block.write(dtype);
+  makeRoom(bytes);
+  const made = { passes: at, join: addressOf(join), combine: addressOf(combine), bytes };
+  keptBytes += bytes;
   kept.set(key, made);
   return made;
 }
