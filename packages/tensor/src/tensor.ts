@@ -99,6 +99,21 @@ export class Tensor extends TensorBase {
     return this.ndim;
   }
 
+  /** Bytes of an element. @see torch.Tensor.element_size */
+  elementSize(): number {
+    return itemSize(this.dtype);
+  }
+
+  /** Bytes of all elements. */
+  get nbytes(): number {
+    return this.numel * itemSize(this.dtype);
+  }
+
+  /** Whether it holds floating-point numbers, and so may require gradients. */
+  isFloatingPoint(): boolean {
+    return isFloatingPoint(this.dtype);
+  }
+
   /** Whether elements lie in row-major order without gaps, or in that of a channels-last format. */
   isContiguous(options?: { memoryFormat?: MemoryFormat }): boolean {
     return options === undefined

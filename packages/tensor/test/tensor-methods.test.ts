@@ -31,6 +31,13 @@ describe('operator methods', () => {
       expect(name in Tensor.prototype, name).toBe(false);
   });
 
+  it('say what elements are', () => {
+    const half = arange(6, { dtype: 'float16' }).reshape([2, 3]);
+    expect([half.elementSize(), half.nbytes, half.isFloatingPoint()]).toEqual([2, 12, true]);
+    const long = arange(6).narrow(0, 1, 2);
+    expect([long.elementSize(), long.nbytes, long.isFloatingPoint()]).toEqual([8, 16, false]);
+  });
+
   it('of PyTorch that take no arguments are properties', () => {
     const x = arange(6).view([1, 2, 3]);
     expect([x.T.shape, x.mT.shape, x.mH.shape]).toEqual([
