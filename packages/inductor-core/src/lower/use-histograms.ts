@@ -5,7 +5,8 @@ import { histogramLowerings } from './ops/histogram.js';
 import { registeredLowerings } from './registry.js';
 
 /**
- * Brings `histc`, `histogram` and `nonzeroStatic` to `wgpu`, eager and compiled. Node has them from the start; a page that
+ * Brings `histc`, `histogram` and `nonzeroStatic` to `wgpu`, eager and compiled, and `histc` with given ends to the CPU, where its
+ * reference kernel takes 15 times as long. Node has them from the start; a page that
  * calls them with tensors on `wgpu` calls this once, before.
  */
 export function useHistograms(): void {

@@ -1,10 +1,11 @@
 /**
- * @file Counts of elements by bins, and positions of elements that are not zero up to a given number: for devices without
- * reference kernels, which walk the elements once.
+ * @file Counts of elements by bins, and positions of elements that are not zero up to a given number.
  *
- * Each bin looks at the bin numbers of all elements. Ends of bins that the elements decide cannot be refused before they
+ * Where points of loops follow an order, elements are counted one after another, if there is nothing to refuse; other calls are
+ * left to reference kernels. On devices without those each bin looks at the bin numbers of all elements. Ends of bins that the elements decide cannot be refused before they
  * are known: where eager code on the CPU would refuse them (NaN, infinite), counts and ends are NaN.
  */
+import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { position } from '../checked-value.js';
@@ -12,6 +13,7 @@ import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import type { LoweringCall } from '../registry.js';
+import { sumInSteps, takesSteps } from '../put-in-steps.js';
 import { isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { reduceOver } from './distance.js';
@@ -53,6 +55,13 @@ function outerEnds(l: Lowering, x: LoweredTensor, low: number, high: number): re
 /** What lies in each bin: the number of elements or the sum of their weights; `bin` of those in no bin is -1. */
 function filled(l: Lowering, bins: number, bin: LoweredTensor, weight: LoweredTensor | null): Expr {
   const m = new ExprMath(l.ir);
+  if (takesSteps(l) && weight === null) {
+    const [i] = l.vars(bin.shape);
+    const at = bin.load([i!]);
+    const term = { coords: [position(l, m.max(at, 0), bins)], value: m.cast(m.ge(at, 0), 'int32') };
+    const counts = sumInSteps(l, [bins], 'int32', { sizes: bin.shape, along: [0] }, [term]);
+    if (counts !== null) return m.cast(counts.expr, 'float32');
+  }
   const [own] = l.vars([bins]);
   const sums = reduceOver(l, 'sum', [bins], bin.shape[0]!, (i) =>
     m.where(
@@ -81,7 +90,7 @@ function placed(
 
 /** self, bins, min, max. */
 const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
-  if (l.hasFallback) return null;
+  if (l.hasFallback && !isCounted(self.dtype, Number(min), Number(max))) return null;
   const m = new ExprMath(l.ir);
   const bins = Number(count);
   const x = row(l, self);
@@ -93,6 +102,12 @@ const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
   const isKnown = m.not(m.isnan(m.add(low!, high!)));
   return l.pointwise(call.shape, m.cast(m.where(isKnown, counts, NaN), call.dtype));
 };
+
+/** Whether float32 is exact enough, and ends of bins are given that are not refused. */
+function isCounted(dtype: DType, low: number, high: number): boolean {
+  const [from, to] = [Math.fround(low), Math.fround(high)];
+  return dtype === 'float32' && low !== high && from < to && to - from < Infinity;
+}
 
 /** Edges of bins of equal width, from both ends, as linspace. */
 function equalEdges(l: Lowering, bins: number, [low, high]: readonly Expr[]): LoweredTensor {
