@@ -42,7 +42,6 @@ export { unitRoots } from './kernels/fft-plan.js';
 export { wholePower, wholly } from './kernels/integer-arithmetic.js';
 export { LARGEST_FINITE, nextAfterIn } from './kernels/float-parts.js';
 export { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from './kernels/float16.js';
-
 // Files
 export { readWhole, sourceBelow } from './io/read-whole.js';
 export { resolveSource } from './io/byte-source.js';
@@ -108,12 +107,10 @@ export {
   withoutModes,
 } from './dispatch/modes.js';
 
-// Tracing protocols
+// Tracing protocols, autograd
 export { isTracked, trackClass } from './protocols/track.js';
 export { runningModules } from './protocols/running-modules.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
-
-// Autograd
 export { autogradGrad, autogradGradOuter, autogradGradTwice } from './autograd/autograd-grad-op.js';
 export { programLeaf } from './autograd/leaf-op.js';
 export { gradMode } from './autograd/grad-mode.js';
