@@ -18,7 +18,7 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { BodyEmitter } from '../body/body-emitter.js';
+import { BodyEmitter, type Override } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Value } from '../body/value.js';
@@ -63,8 +63,12 @@ export class ScheduledEmitter {
     this.#rows = new KeptRows(this.#body, scheduled.scratch ?? []);
     this.#defined = space.definitions;
     this.#countGroups(scheduled.body, 1);
-    this.#body.override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
-    this.#body.onValue = (expr, value) => this.#rows.keep(expr, value);
+    // V8 allocates a function that is assigned where it is written among old objects: all that it reaches would outlive
+    // the kernel until old memory is collected.
+    const override: Override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
+    const onValue: BodyEmitter['onValue'] = (expr, value) => this.#rows.keep(expr, value);
+    this.#body.override = override;
+    this.#body.onValue = onValue;
   }
 
   /** The statements for each work item from `begin` to below `end`. */

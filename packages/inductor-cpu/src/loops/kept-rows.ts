@@ -43,7 +43,9 @@ export class KeptRows {
       bytes += (Number(length) * itemSize(dtype) + 63) & ~63;
     }
     this.bytes = bytes;
-    body.arrays = (name) => this.#arrays.get(name)?.();
+    // As in `emit-scheduled.ts`.
+    const arrayOf: BodyEmitter['arrays'] = (name) => this.#arrays.get(name)?.();
+    body.arrays = arrayOf;
   }
 
   /** Stores a value at a place of an array. */
