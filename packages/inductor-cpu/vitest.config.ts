@@ -9,7 +9,8 @@ export default packageTests({
     // Say what a program that has just started does.
     'test/readme.test.ts',
     'test/unshared.test.ts',
-    // Compares texts of sums, whose terms stand in the order in which a process met them.
+    // Compare texts of sums, whose terms stand in the order in which a process met them.
+    'test/gemv-schedules.test.ts',
     'test/product-schedules.test.ts',
     // Compile so much that collecting one heap of all takes longer than loading again.
     'test/fuzz.test.ts',

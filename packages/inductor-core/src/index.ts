@@ -141,6 +141,14 @@ export type {
   PlainOperand,
   WordParts,
 } from './schedule/kernel/blocks.js';
+export {
+  type ColumnPlace,
+  groupBytes,
+  type NarrowWeight,
+  type PackedWeight,
+  type RowForm,
+  rowFormBytes,
+} from './schedule/kernel/narrow-weight.js';
 export type {
   Cell,
   RegisterOp,
@@ -187,6 +195,8 @@ export {
 } from './schedule/products/schedule-product-blocks.js';
 export { imageTiles, reach, rowsBehind } from './schedule/products/image-tiles.js';
 export { type Windows, windowsOf } from './schedule/products/windows.js';
+export { type GemvTarget, HALF_FACTOR } from './schedule/products/gemv/row-methods.js';
+export { scheduleGemv } from './schedule/products/gemv/schedule-gemv.js';
 export { wordParts } from './schedule/products/word-parts.js';
 export type { ImageLayout, WindowAxis } from './schedule/kernel/image-layout.js';
 export { mergedSpace } from './schedule/products/merged-space.js';

@@ -72,7 +72,7 @@ function* loading(plan: ExecutionPlan): Steps<Executable> {
 
 /**
  * Rows for which taking weights apart once for each takes less time than a product of floats, which takes them apart once
- * for all and writes them down, and values of which they have a multiple (`gemv/gemv-problem.ts`).
+ * for all and writes them down, and values of which they have a multiple (`gemvProblem` of inductor-core).
  */
 const PACKED_ROWS = { rows: 6, step: 32 };
 

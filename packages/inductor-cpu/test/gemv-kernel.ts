@@ -2,6 +2,8 @@
 import {
   IrBuilder,
   interpretKernel,
+  type ScheduledKernel,
+  scheduleGemv,
   verifyKernel,
   type Expr,
   type LoopKernel,
@@ -10,8 +12,8 @@ import {
 import type { DType } from '@tessera/tensor';
 import { expect } from 'vitest';
 import type { CodeOptions } from '../src/body/vector-builder.js';
-import { gemvProblem } from '../src/gemv/gemv-problem.js';
 import { useNarrowWeights } from '../src/gemv/use-narrow-weights.js';
+import { gemvTarget } from '../src/loops/cpu-target.js';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
 import { hasRelaxedSimd } from '../src/runtime/relaxed-simd.js';
 import { loadKernel } from './load-kernel.js';
@@ -172,6 +174,14 @@ export const machines: readonly CodeOptions[] = (
 
 export const ROUNDED: CodeOptions = { relaxedSimd: false, rowBits: 16 };
 
+/** The schedule of a product, or null for other kernels. */
+export function scheduledGemv(
+  kernel: LoopKernel,
+  options: CodeOptions = machines[0]!,
+): ScheduledKernel | null {
+  return scheduleGemv(kernel, gemvTarget(options));
+}
+
 /** Runs the code, split into parts, and gives what the interpreter gives. */
 export function both(
   made: Case,
@@ -181,7 +191,7 @@ export function both(
 ): { got: readonly number[]; wanted: readonly number[] }[] {
   const kernel = kernelOf(made);
   verifyKernel(kernel);
-  expect(gemvProblem(kernel), 'has code of its own').not.toBeNull();
+  expect(scheduledGemv(kernel), 'has code of its own').not.toBeNull();
   const sizes = bufferSizes(made);
   const values = new Map(
     kernel.params.map(({ name, dtype }, i) => [

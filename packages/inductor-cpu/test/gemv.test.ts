@@ -1,9 +1,17 @@
 /** @file Products of few rows with weights of fewer than 32 bits: compared with the interpreter, format by format. */
 import { interpretKernel, verifyKernel, type LoopKernel, type Stmt } from '@tessera/inductor-core';
 import { describe, expect, it } from 'vitest';
-import { gemvProblem } from '../src/gemv/gemv-problem.js';
 import { generateLoopKernel } from '../src/loops/loop-kernel.js';
-import { both, type Case, expectClose, ir, kernelOf, numbers, weights } from './gemv-kernel.js';
+import {
+  both,
+  type Case,
+  expectClose,
+  ir,
+  kernelOf,
+  numbers,
+  scheduledGemv,
+  weights,
+} from './gemv-kernel.js';
 import { loadKernel } from './load-kernel.js';
 import { at } from './matmul-kernel.js';
 
@@ -159,7 +167,7 @@ describe('products of few rows with narrow weights', () => {
     ]);
     const expected = structuredClone(values);
     interpretKernel(kernel, expected, {});
-    expect(gemvProblem(kernel)).not.toBeNull();
+    expect(scheduledGemv(kernel)).not.toBeNull();
     const code = generateLoopKernel(kernel, { relaxedSimd: false });
     expect(code.needsSerial).toBe(true);
     const actual = Object.fromEntries(structuredClone(values));
@@ -172,7 +180,9 @@ describe('products of few rows with narrow weights', () => {
     const kernel = kernelOf(made);
     const [inner, outer] = kernel.stages;
     const most = inner!.body.map((stmt) => ({ ...stmt, op: 'max' }) as Stmt);
-    expect(gemvProblem({ ...kernel, stages: [{ kind: 'inner', body: most }, outer!] })).toBeNull();
-    expect(gemvProblem(kernelOf({ ...made, columns: 4 }))).toBeNull();
+    expect(
+      scheduledGemv({ ...kernel, stages: [{ kind: 'inner', body: most }, outer!] }),
+    ).toBeNull();
+    expect(scheduledGemv(kernelOf({ ...made, columns: 4 }))).toBeNull();
   });
 });

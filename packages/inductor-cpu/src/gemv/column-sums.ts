@@ -6,7 +6,7 @@
  * calls for the columns after them then read on where these end. Processors prefetch long runs, and lose the start of many
  * short ones.
  */
-import type { BufferParam } from '@tessera/inductor-core';
+import type { BufferParam, ColumnPlace } from '@tessera/inductor-core';
 import { VectorBuilder, type CodeOptions } from '../body/vector-builder.js';
 import { f32x4, i32, laneMemory, memory } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
@@ -14,13 +14,9 @@ import { WasmFunction } from '../emit/wasm-function.js';
 import { type ElementType, elementType, multiplyAdd } from '../matmul/element-type.js';
 import { advance, scaled, sum } from '../matmul/index-code.js';
 import { transpose } from '../matmul/pack-plain.js';
-import type { ColumnPlace } from './narrow-weight.js';
 
-/** Columns of a call, unless a method says otherwise. */
+/** Columns of a call, unless a schedule says otherwise. */
 export const COLUMNS = 4;
-
-/** Columns of a work item: calls for columns that are apart, until they meet. */
-export const ITEM = 32;
 
 /** What makes the functions that sum. */
 export interface SumsTarget {

@@ -4,12 +4,12 @@
  * Fixed point has neither, and counting 4 bits from 0 instead of from 8 subtracts infinities. So each weight is computed
  * as its operator says, and multiplied with a float: several times the work, for rows that are rare.
  */
+import type { PackedWeight } from '@tessera/inductor-core';
 import { f32x4, i32, i32x4, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { advance } from '../matmul/index-code.js';
 import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
-import type { PackedWeight } from './narrow-weight.js';
 
 /** Bits of an exponent of all ones. */
 const NOT_FINITE = 0x7f800000;

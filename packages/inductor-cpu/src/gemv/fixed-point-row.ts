@@ -10,23 +10,14 @@
  * A group's record has, besides digits, what all columns share: a vector that the first digit is multiplied by, and for 4
  * bits, which count from 8 on, where the sums of products begin and the sum of the values.
  */
+import { groupBytes, type RowForm } from '@tessera/inductor-core';
 import { f32x4, i32, i32x4, memory, op, shuffle } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import { WasmFunction } from '../emit/wasm-function.js';
 import { advance } from '../matmul/index-code.js';
 
-/** Digits of a value. */
-export type DigitCount = 1 | 2;
-
-/** See the file header. */
-export interface FixedPointRow {
-  readonly digits: DigitCount;
-  readonly depth: number;
-  /** k of a group. */
-  readonly group: number;
-  /** Weights of 4 bits: a vector of digits belongs to the same half of each byte. */
-  readonly inParts: boolean;
-}
+/** See the file header. `inParts`, for weights of 4 bits: a vector of digits belongs to the same half of each byte. */
+export type FixedPoint = Extract<RowForm, { kind: 'digits' }>;
 
 /** Bits of the second digit. */
 export const LOW_BITS = 15;
@@ -38,11 +29,12 @@ export class FixedPointRecord {
   readonly values: number;
   readonly bytes: number;
 
-  constructor({ digits, group, inParts }: FixedPointRow) {
+  constructor(form: FixedPoint) {
+    const { digits, inParts } = form;
     this.digits = digits;
     this.inParts = inParts;
     this.values = 16 * (1 + (inParts ? digits + 1 : 0));
-    this.bytes = this.values + 2 * digits * group;
+    this.bytes = groupBytes(form);
   }
 
   /** What sums of the first digit's products are multiplied by. */
@@ -57,11 +49,6 @@ export class FixedPointRecord {
   get sum(): number {
     return 16 * (1 + this.digits);
   }
-}
-
-/** Bytes of a row's records. */
-export function fixedPointBytes(row: FixedPointRow): number {
-  return (row.depth / row.group) * new FixedPointRecord(row).bytes;
 }
 
 const bits = (exponent: number): number => exponent << 23;
@@ -98,7 +85,7 @@ const whole = (value: Code<'v128'>): Code<'v128'> =>
 /** The digits of four values at an address, as int32 each. */
 function digitsOf(
   f: WasmFunction,
-  digits: DigitCount,
+  digits: FixedPoint['digits'],
   value: Code<'v128'>,
   scale: Local<'v128'>,
 ): Local<'v128'>[] {
@@ -110,8 +97,8 @@ function digitsOf(
 }
 
 /** The function `(row, out)` that writes the records of the float32 values at `row`. */
-export function fixedPointRow(name: string, row: FixedPointRow): WasmFunction {
-  const { digits, depth, group, inParts } = row;
+export function fixedPointRow(name: string, row: FixedPoint, depth: number): WasmFunction {
+  const { digits, group, inParts } = row;
   const record = new FixedPointRecord(row);
   const f = new WasmFunction(name, { row: 'i32', out: 'i32' });
   const [x, out] = [f.let('x', f.param('row')), f.let('out', f.param('out'))];

@@ -5,16 +5,13 @@
  * two. Loops are small on purpose: TurboFan, the compiler of V8 up to 12, orders the instructions of a long block so
  * that registers spill, and takes twice the time.
  */
+import type { PackedWeight } from '@tessera/inductor-core';
 import { i32, i32x4, memory, op } from '../emit/code.js';
 import type { Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { advance } from '../matmul/index-code.js';
 import { ColumnSums, type SumsTarget } from './column-sums.js';
-import { FixedPointRecord, type FixedPointRow, LOW_BITS } from './fixed-point-row.js';
-import type { PackedWeight } from './narrow-weight.js';
-
-/** Columns whose sums fit registers, beside what their weights are taken apart with. */
-export const AT_ONCE = { int8: 4, int4: 2 } as const;
+import { type FixedPoint, FixedPointRecord, LOW_BITS } from './fixed-point-row.js';
 
 /** The columns of a call. */
 class FixedPointSums {
@@ -27,7 +24,8 @@ class FixedPointSums {
   constructor(
     target: SumsTarget,
     private readonly weight: PackedWeight,
-    private readonly row: FixedPointRow,
+    private readonly row: FixedPoint,
+    private readonly depth: number,
   ) {
     this.sums = new ColumnSums(target);
     this.record = new FixedPointRecord(row);
@@ -39,7 +37,7 @@ class FixedPointSums {
   make(): WasmFunction {
     const { sums, record, words, weight } = this;
     const { scales, format } = weight;
-    const { group, depth } = this.row;
+    const { group } = this.row;
     const totals = sums.registers('total');
     const moves = new Map([
       [sums.x, record.bytes],
@@ -47,7 +45,7 @@ class FixedPointSums {
     ]);
     const steps = scales === null ? null : sums.address(scales.scale, 4);
     if (steps !== null) moves.set(steps, 4 * scales!.groupStep);
-    sums.steps(depth / group, moves, () => {
+    sums.steps(this.depth / group, moves, () => {
       const accs = totals.map(() => this.begin());
       if (format === 'int8') this.addBytes(accs);
       else this.addParts(accs);
@@ -155,7 +153,8 @@ class FixedPointSums {
 export function fixedPointSums(
   target: SumsTarget,
   weight: PackedWeight,
-  row: FixedPointRow,
+  row: FixedPoint,
+  depth: number,
 ): WasmFunction {
-  return new FixedPointSums(target, weight, row).make();
+  return new FixedPointSums(target, weight, row, depth).make();
 }

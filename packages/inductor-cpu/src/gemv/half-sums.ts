@@ -6,19 +6,14 @@
  * infinities and NaN alone. Where no weight of a call's columns is as large as 2, as one instruction for eight of them
  * finds out, none is among them. Columns with a larger one are summed again while exponents of all ones are looked for, and
  * once more by the exact conversion if there are any.
+ * Four columns of a call would have their sums in memory, in the code of TurboFan.
  */
+import { type ColumnPlace, HALF_FACTOR } from '@tessera/inductor-core';
 import { halfToFloat } from '../body/half.js';
 import { call, f32x4, i32, memory, op, shuffle } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { ColumnSums, type SumsTarget } from './column-sums.js';
-import type { ColumnPlace } from './narrow-weight.js';
-
-/** Half of the 2^112. */
-export const HALF_FACTOR: number = 2 ** 56;
-
-/** Columns of a call with float16: more have their sums in memory, in the code of TurboFan. */
-export const HALF_COLUMNS = 2;
 
 /** k of a step. */
 const STEP = 8;

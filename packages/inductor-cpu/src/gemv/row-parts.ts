@@ -15,11 +15,6 @@ export const STEP_BYTES: number = 16 * PARTS;
 /** Parts are masked where they stand in the word, but the highest, which would be negative and is shifted down. */
 const factors = Array.from({ length: PARTS }, (_, part) => (part === PARTS - 1 ? 1 : 16 ** -part));
 
-/** Bytes of what `rowParts` writes. */
-export function rowPartsBytes(depth: number, group: number): number {
-  return 4 * depth + (depth / group) * 16;
-}
-
 /** The function `(row, out)` that arranges the float32 values at `row`. */
 export function rowParts(name: string, depth: number, group: number): WasmFunction {
   const f = new WasmFunction(name, { row: 'i32', out: 'i32' });

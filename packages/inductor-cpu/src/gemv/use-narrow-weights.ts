@@ -1,18 +1,18 @@
 /**
  * @file `useNarrowWeights`: code of their own for products with weights of fewer than 32 bits, and for moving such elements.
  */
-import { wordParts } from '@tessera/inductor-core';
+import { scheduleGemv, wordParts } from '@tessera/inductor-core';
+import { gemvTarget } from '../loops/cpu-target.js';
 import { registerLoopForm, type LoopForm } from '../loops/loop-forms.js';
 import { rawMoves } from '../loops/raw-moves.js';
 import { registerOperandForm } from '../matmul/operand-forms.js';
 import { partsAccess } from '../matmul/pack-parts.js';
-import { gemvProblem } from './gemv-problem.js';
-import { generateGemv } from './generate-gemv.js';
+import { emitGemv } from './emit-gemv.js';
 
 /** One form, as a first call pays for every function that it is the first to call. */
 const narrowForm: LoopForm = (kernel, options) => {
-  const problem = gemvProblem(kernel);
-  if (problem !== null) return generateGemv(problem, options);
+  const scheduled = scheduleGemv(kernel, gemvTarget(options));
+  if (scheduled !== null) return emitGemv(scheduled, options);
   for (const { dtype } of kernel.params)
     if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'bool')
       return rawMoves(kernel, options);

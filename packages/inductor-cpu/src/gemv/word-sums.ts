@@ -2,11 +2,11 @@
  * @file Sums over weights that are parts of 32-bit words, 8 bits with a sign, or 4 bits with scale and zero, by products of
  * floats.
  */
+import type { ColumnPlace, PackedWeight } from '@tessera/inductor-core';
 import { f32x4, i32, memory, op } from '../emit/code.js';
 import type { Code, Local } from '../emit/types.js';
 import type { WasmFunction } from '../emit/wasm-function.js';
 import { COLUMNS, ColumnSums, type SumsTarget } from './column-sums.js';
-import type { ColumnPlace, PackedWeight } from './narrow-weight.js';
 import { PARTS, STEP_BYTES } from './row-parts.js';
 
 type Int4 = Extract<PackedWeight, { format: 'int4' }>;

@@ -1,7 +1,8 @@
 /**
  * @file What schedules may know of WebAssembly with 128-bit vectors.
  */
-import type { VectorTarget } from '@tessera/inductor-core';
+import type { GemvTarget, VectorTarget } from '@tessera/inductor-core';
+import type { CodeOptions } from '../body/vector-builder.js';
 
 /** See the file header. */
 export const CPU_TARGET: VectorTarget = {
@@ -17,3 +18,10 @@ export const CPU_TARGET: VectorTarget = {
   // Half of a cache of the second level, as small as they come.
   scratchBytes: 1 << 17,
 };
+
+/** The same for products with narrow weights, on this machine. */
+export function gemvTarget(options: CodeOptions): GemvTarget {
+  const { pairProducts = false, relaxedSimd: fusedMultiplyAdd, rowBits = 32 } = options;
+  const { scratchBytes } = CPU_TARGET;
+  return { scratchBytes, pairProducts, fusedMultiplyAdd, rowBits };
+}

@@ -15,14 +15,18 @@ import { BlockProducts } from './block-products.js';
 import { minimum } from './index-code.js';
 import type { ProductKernel } from './problem.js';
 
-/** Code of a schedule. */
-export function emitBlocks(scheduled: ScheduledKernel, options: KernelOptions): WasmKernel {
+/** Code of a schedule, whose statements the emitter spells. */
+export function emitBlocks(
+  scheduled: ScheduledKernel,
+  options: KernelOptions,
+  Emitter: typeof BlockEmitter = BlockEmitter,
+): WasmKernel {
   const { kernel, routines = [] } = scheduled;
   const functions = new Map(
     routines.map((routine) => [routine.name, routineFunction(scheduled, routine, options)]),
   );
   const f = new WasmFunction(kernel.name, { args: 'i32', begin: 'i32', end: 'i32' });
-  const code = new BlockEmitter(f, scheduled, options, functions).items();
+  const code = new Emitter(f, scheduled, options, functions).items();
   return { ...code, schedule: () => scheduled };
 }
 
@@ -43,7 +47,8 @@ function routineFunction(
   return f;
 }
 
-class BlockEmitter extends ScheduledEmitter {
+/** Statements on blocks, besides those of loops. */
+export class BlockEmitter extends ScheduledEmitter {
   #products: BlockProducts | null = null;
 
   constructor(
@@ -79,12 +84,6 @@ class BlockEmitter extends ScheduledEmitter {
   }
 
   protected override other(stmt: ScheduledStmt, body: BodyEmitter): void {
-    this.#products ??= new BlockProducts(
-      body,
-      this.scheduled.kernel as ProductKernel,
-      this.scheduled.products ?? [],
-      this.options,
-    );
     switch (stmt.kind) {
       case 'visit': {
         const at = stmt.at.map((index) => placeCode(body, index));
@@ -95,12 +94,22 @@ class BlockEmitter extends ScheduledEmitter {
           body.f.if(holds(body, stmt.all[0]!), () => inside(() => this.body(stmt.body))),
         );
       case 'pack':
-        return this.#products.pack(stmt);
+        return this.#blocks(body).pack(stmt);
       case 'product':
-        return this.#products.multiply(stmt);
+        return this.#blocks(body).multiply(stmt);
       default:
         super.other(stmt, body);
     }
+  }
+
+  #blocks(body: BodyEmitter): BlockProducts {
+    const { kernel, products = [] } = this.scheduled;
+    return (this.#products ??= new BlockProducts(
+      body,
+      kernel as ProductKernel,
+      products,
+      this.options,
+    ));
   }
 }
 

@@ -31,7 +31,14 @@ export class BlockMemory {
 
   run(stmt: BlockStmt, thread: BlockThread): void {
     if (stmt.kind === 'pack') this.pack(stmt, thread);
-    else this.multiply(stmt, thread);
+    else if (stmt.kind === 'product') this.multiply(stmt, thread);
+    else this.arrange(stmt);
+  }
+
+  /** Values as they are: how they lie is no matter here. */
+  private arrange({ array, from, length }: Extract<BlockStmt, { kind: 'arrange' }>): void {
+    const [to, values] = [array, from].map((name) => this.frame.buffer(name) as number[]);
+    for (let i = 0; i < length; i++) to![i] = values![i]!;
   }
 
   private pack(stmt: Extract<BlockStmt, { kind: 'pack' }>, thread: BlockThread): void {

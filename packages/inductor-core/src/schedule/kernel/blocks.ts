@@ -11,6 +11,7 @@ import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { LinearForm } from '../../ir/linear-form.js';
 import type { ImageLayout } from './image-layout.js';
+import type { NarrowWeight, RowForm } from './narrow-weight.js';
 
 /** Which elements of rows of an array are neighbours, and how they are read: four of each way at once where `transposed`. */
 export type PackOrder = 'lines' | 'transposed' | 'steps';
@@ -19,11 +20,12 @@ export type PackOrder = 'lines' | 'transposed' | 'steps';
  * How a block lies when it is multiplied.
  *
  * - `in place`: as the operand does.
- * - `made`: in an array that other statements wrote, from its begin.
+ * - `made`: in an array that other statements wrote, from its begin; `arranged`, of a row that `values` has.
  * - `panels`: as many lines as a tile has, one step after the other; then the next ones.
  * - `rows`: one line or one step after the other.
  * - `image`: as a tile of an image.
- * - `evaluated`: nowhere. Elements are computed where they are multiplied, in vectors along lines or steps.
+ * - `evaluated`: nowhere. Elements are computed where they are multiplied, in vectors along lines or steps; of weights of few
+ *   bits as is best for their format.
  */
 export type BlockLayout =
   | { readonly kind: 'in place'; readonly from: PlainOperand }
@@ -33,6 +35,7 @@ export type BlockLayout =
       /** Elements from a line to the next, and from a step to the next. */
       readonly line: number;
       readonly step: number;
+      readonly arranged?: { readonly as: RowForm; readonly values: string };
     }
   | (PackedExtent & { readonly kind: 'panels'; readonly from: PlainOperand | WordParts })
   | (PackedExtent & {
@@ -42,7 +45,11 @@ export type BlockLayout =
       readonly anywhere?: true;
     })
   | ImageLayout
-  | { readonly kind: 'evaluated'; readonly along: 'lines' | 'steps' };
+  | {
+      readonly kind: 'evaluated';
+      readonly along: 'lines' | 'steps';
+      readonly weight?: NarrowWeight;
+    };
 
 /** An operand that is one load at an affine index whose lines and steps each act as one variable. */
 export interface PlainOperand {
@@ -87,8 +94,14 @@ export interface BlockProduct {
   /**
    * Rows, and vectors of each, whose results are kept in registers; of what is evaluated, rows and the columns or steps that
    * are taken together. `tail`: vectors of each tile behind whole ones, where it is not one as wide as what is left.
+   * `apart`: from one column that is taken together with others to the next, where there are enough.
    */
-  readonly tile: { readonly rows: number; readonly vectors: number; readonly tail?: number };
+  readonly tile: {
+    readonly rows: number;
+    readonly vectors: number;
+    readonly tail?: number;
+    readonly apart?: number;
+  };
   /** Lines of `a` and of `b` after which blocks end, or else at whole tiles; null where they end anywhere. */
   readonly ends: readonly [Size | null, Size | null];
   /** An array or a buffer, and its elements from a row of results to the next. */
@@ -109,6 +122,14 @@ export type BlockStmt =
       /** One range; of an image one of rows and one of columns. */
       readonly lines: readonly BlockRange[];
       readonly steps: BlockRange;
+    }
+  /** Arranges the values of a row: `length` of an array, from its begin. */
+  | {
+      readonly kind: 'arrange';
+      readonly array: string;
+      readonly from: string;
+      readonly length: number;
+      readonly as: RowForm;
     }
   /** Results lie from element `at` on; where `onto` is not 0 they are added to what lies there. */
   | {

@@ -24,6 +24,7 @@ import { asIndex } from './places.js';
 import type { RoutineCall } from './registers.js';
 import { CellMemory, type RegisterThread } from './thread-registers.js';
 import { ALONE, type Element, type Part, SharedMemory, ThreadState } from './thread-state.js';
+import { elementsOf } from './vector-elements.js';
 
 /** What a kernel runs on. */
 export interface ScheduledRun {
@@ -57,6 +58,8 @@ class Interpreter {
   private memory: SharedMemory;
   private cells: CellMemory;
   private readonly blocks: BlockMemory;
+  /** What `once` was visited with last. */
+  private readonly visited = new Map<ScheduledStmt, number>();
   /** What a store writes where. */
   private written = { value: 0, index: 0 };
 
@@ -91,7 +94,8 @@ class Interpreter {
       run = Math.min(instances - instance, same, most);
       this.memory = new SharedMemory(this.scheduled, (size) => this.size(size), this.fail);
       this.cells = new CellMemory(this.scheduled, this.fail);
-      for (const array of this.scratch.values()) array.fill(NaN);
+      for (const { name, lasts } of this.scheduled.scratch ?? [])
+        if (lasts !== true) this.scratch.get(name)!.fill(NaN);
       const all = Array.from({ length: threads?.extent ?? 1 }, (_, number) => {
         const thread = new ThreadState(this.accumulators);
         thread.variables.set(grid.name, instance);
@@ -215,23 +219,9 @@ class Interpreter {
     };
   }
 
-  /** Elements of a vector that are valid now. */
   private elements(lanes: Lanes, thread: ThreadState): Element[] {
-    const { lane, width, step, groups, across, valid } = lanes;
-    const found: Element[] = [];
-    for (let group = 0; group < groups; group++)
-      for (let i = 0; i < width; i++) {
-        const place = across === lane ? width * group + i : i;
-        const offsets = new Map([[lane, place * step]]);
-        if (across !== lane) offsets.set(across, group);
-        const element = { number: width * group + i, offsets };
-        const counts =
-          typeof valid === 'number'
-            ? place < valid
-            : this.index(valid.index, thread, element) < this.size(valid.limit);
-        if (counts) found.push(element);
-      }
-    return found;
+    const place = (index: IndexExpr, each: Element): number => this.index(index, thread, each);
+    return elementsOf(lanes, place, (size) => this.size(size));
   }
 
   /** Runs statements; gives whether the thread goes on. */
@@ -265,6 +255,12 @@ class Interpreter {
       case 'when': {
         const met = this.holds(stmt.all, thread);
         return yield* this.body(thread, met ? stmt.body : (stmt.otherwise ?? []), elements);
+      }
+      case 'once': {
+        const of = this.index(stmt.of, thread);
+        if (this.visited.get(stmt) === of) return true;
+        this.visited.set(stmt, of);
+        return yield* this.body(thread, stmt.body, elements);
       }
       case 'vector':
         return yield* this.body(thread, stmt.body, this.elements(stmt.lanes, thread));
@@ -320,6 +316,7 @@ class Interpreter {
         this.call(thread, stmt);
         return true;
       case 'pack':
+      case 'arrange':
       case 'product':
         this.blocks.run(stmt, {
           index: (index) => this.index(index, thread),

@@ -10,6 +10,7 @@ import { ExprPrinter, printIndex } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
 import { asIndex } from './places.js';
 import type { BlockLayout, BlockProduct, BlockRange } from './blocks.js';
+import type { RowForm } from './narrow-weight.js';
 import type { Cell, RegisterValue, Routine } from './registers.js';
 import type {
   Accumulator,
@@ -162,6 +163,8 @@ class BodyPrinter {
         this.inside(`when ${this.conditions(stmt.all)}`, stmt.body);
         if (stmt.otherwise !== undefined) this.inside('otherwise', stmt.otherwise);
         return;
+      case 'once':
+        return this.inside(`once for ${this.index(stmt.of)}`, stmt.body);
       case 'vector':
         return this.inside(this.lanes(stmt.lanes), stmt.body);
       case 'point':
@@ -233,6 +236,8 @@ class BodyPrinter {
           `pack ${side} of ${product}: lines ${lines}, steps ${this.range(steps)} of ${this.index(batch)}`,
         );
       }
+      case 'arrange':
+        return this.line(`arrange ${stmt.array} = ${stmt.from} as ${printForm(stmt.as)}`);
       case 'product': {
         const [rows, columns, steps, at] = [stmt.rows, stmt.columns, stmt.steps, stmt.at].map(
           (index) => this.index(index),
@@ -293,12 +298,24 @@ function printRoutine({ name, parameters, results, gives, isQuick, body }: Routi
   return [`${head}${type}${isQuick ? ', quick' : ''}`, ...printer.lines];
 }
 
+function printForm(form: RowForm): string {
+  const { group } = form;
+  if (form.kind === 'parts') return `parts of words, groups of ${group}`;
+  return `${form.digits} digits${form.inParts ? ' of parts' : ''}, groups of ${group}`;
+}
+
 function printLayout(layout: BlockLayout): string {
   if (layout.kind === 'in place') return layout.kind;
-  if (layout.kind === 'evaluated') return `evaluated along ${layout.along}`;
+  if (layout.kind === 'evaluated')
+    return `evaluated along ${layout.along}${layout.weight === undefined ? '' : `, of ${layout.weight.format}`}`;
   if (layout.kind === 'image')
     return `image in ${layout.array}, rows ${layout.pitch} and channels ${layout.channel} apart, taps at ${layout.taps.join(', ')}`;
-  if (layout.kind === 'made') return `${layout.array}, ${layout.line} and ${layout.step} apart`;
+  if (layout.kind === 'made') {
+    const { arranged } = layout;
+    if (arranged !== undefined)
+      return `${layout.array}, ${printForm(arranged.as)}; or ${arranged.values}, if not finite`;
+    return `${layout.array}, ${layout.line} and ${layout.step} apart`;
+  }
   const { kind, array, lines, steps } = layout;
   const order =
     layout.kind === 'rows'
@@ -311,7 +328,7 @@ function printLayout(layout: BlockLayout): string {
 
 function printProduct({ name, a, b, tile, to, row }: BlockProduct): string[] {
   return [
-    `  product ${name}: tiles of ${tile.rows} × ${tile.vectors} vectors${tile.tail === undefined ? '' : `, then ${tile.tail}`} to ${to}, rows ${row} apart`,
+    `  product ${name}: tiles of ${tile.rows} × ${tile.vectors} vectors${tile.tail === undefined ? '' : `, then ${tile.tail}`}${tile.apart === undefined ? '' : `, ${tile.apart} apart`} to ${to}, rows ${row} apart`,
     ...[a, b].map(({ value, layout }, i) => {
       const printer = new ExprPrinter('    ');
       const [text] = value === undefined ? [] : printer.emit([value]);
@@ -333,7 +350,8 @@ export function printScheduled(scheduled: ScheduledKernel): string {
     ...(threads === undefined ? [] : [`  threads ${threads.name}: ${threads.extent}`]),
     ...shared.map(printShared),
     ...scratch.map(
-      ({ name, dtype, length }) => `  scratch ${name}: ${shortDtype(dtype)}[${String(length)}]`,
+      ({ name, dtype, length, lasts }) =>
+        `  scratch ${name}: ${shortDtype(dtype)}[${String(length)}]${lasts === true ? ' that lasts' : ''}`,
     ),
     ...accumulators.map(printAccumulator),
     ...(scheduled.products ?? []).flatMap(printProduct),

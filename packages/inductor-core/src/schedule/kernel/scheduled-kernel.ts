@@ -99,6 +99,8 @@ export interface ScratchArray {
   readonly dtype: DType;
   /** Elements. */
   readonly length: Size;
+  /** Those of instances that run one after the other are one: it holds what `once` made. */
+  readonly lasts?: true;
 }
 
 /** One reduction in the registers of a thread. */
@@ -175,6 +177,11 @@ export type ScheduledStmt =
       readonly body: ScheduledBody;
       readonly otherwise?: ScheduledBody;
     }
+  /**
+   * The body, but not where it was visited last with the same index: by this instance, or by one before it whose memory
+   * it has. It knows of no variables but those of the index.
+   */
+  | { readonly kind: 'once'; readonly of: IndexExpr; readonly body: ScheduledBody }
   | { readonly kind: 'vector'; readonly lanes: Lanes; readonly body: ScheduledBody }
   /**
    * The body at a point of the inner loops that other statements with the same number visit as well, with the same

@@ -13,7 +13,6 @@ import { kernelStmts } from '../../ir/kernel-parts.js';
 import { indexOf, indexSymbols, indexValues, postorder } from '../../ir/walk.js';
 import { asIndex } from './places.js';
 import { printScheduled } from './print-scheduled.js';
-import type { BlockProduct } from './blocks.js';
 import type { Routine } from './registers.js';
 import type {
   Condition,
@@ -22,6 +21,7 @@ import type {
   ScheduledKernel,
   ScheduledStmt,
 } from './scheduled-kernel.js';
+import { BlockVerifier } from './verify-blocks.js';
 import { RegisterVerifier } from './verify-registers.js';
 
 /** How far an accumulator is. */
@@ -56,17 +56,17 @@ class Verifier {
   private readonly recalled = new Set<Expr>();
   /** Arrays that products go to. */
   private readonly summed: ReadonlySet<string>;
-  /** Sides of products that are ready, with their arrays. */
-  private readonly packed = new Map<string, string | null>();
   private inVector = false;
   /** Whether threads may be in different places. */
   private diverged = false;
   private readonly registers: RegisterVerifier;
+  private readonly blocks: BlockVerifier;
   /** The routine whose body this is. */
   private inside: Routine | null = null;
 
   constructor(private readonly scheduled: ScheduledKernel) {
     this.registers = new RegisterVerifier(scheduled, this);
+    this.blocks = new BlockVerifier(scheduled, this);
     this.summed = new Set(scheduled.products?.map(({ to }) => to));
   }
 
@@ -229,6 +229,8 @@ class Verifier {
           this.body(stmt.body);
           this.body(stmt.otherwise ?? []);
         });
+      case 'once':
+        return this.once(stmt);
       case 'vector': {
         const { lane, across, valid } = stmt.lanes;
         if (this.inVector) this.fail('a vector is inside another one');
@@ -311,12 +313,9 @@ class Verifier {
         if (stmt.kind === 'pair') this.meet('pair');
         return;
       case 'pack':
-        for (const index of [stmt.batch, ...stmt.lines.flat(), ...stmt.steps]) this.index(index);
-        return this.pack(stmt);
+      case 'arrange':
       case 'product':
-        for (const index of [stmt.rows, stmt.columns, stmt.steps, stmt.at, stmt.onto])
-          this.index(index);
-        return this.multiply(stmt.product);
+        return this.blocks.stmt(stmt);
       case 'store':
         this.value(stmt.value);
         this.index(stmt.index);
@@ -324,7 +323,18 @@ class Verifier {
     }
   }
 
-  private writes(buf: string): void {
+  /** What it makes must be the same wherever it is made. */
+  private once({ of, body }: Extract<ScheduledStmt, { kind: 'once' }>): void {
+    const differs = this.index(of);
+    const before = new Map(this.known);
+    const own = indexSymbols(of);
+    for (const name of before.keys()) if (!own.has(name)) this.known.delete(name);
+    this.within(differs, () => this.body(body));
+    for (const [name, value] of before) this.known.set(name, value);
+  }
+
+  /** Refuses a buffer or an array that nothing may be stored to. */
+  writes(buf: string): void {
     const { kernel } = this.scheduled;
     if (this.isScratch(buf)) return;
     const param = kernel.params.find(({ name }) => name === buf);
@@ -333,40 +343,8 @@ class Verifier {
     this.stored.add(buf);
   }
 
-  private isScratch(array: string): boolean {
+  isScratch(array: string): boolean {
     return this.scheduled.scratch?.some(({ name }) => name === array) === true;
-  }
-
-  private product(name: string): BlockProduct {
-    const { products = [] } = this.scheduled;
-    return (
-      products.find((each) => each.name === name) ?? this.fail(`there is no product '${name}'`)
-    );
-  }
-
-  /** An array has one block at a time. */
-  private pack({ product, side }: Extract<ScheduledStmt, { kind: 'pack' }>): void {
-    const { layout, value } = this.product(product)[side];
-    if (layout.kind === 'made' || value === undefined)
-      this.fail(`'${product}' has no ${side} to pack`);
-    const array = 'array' in layout ? layout.array : null;
-    if (array !== null) {
-      if (!this.isScratch(array)) this.fail(`there is no scratch array '${array}'`);
-      for (const [key, other] of this.packed) if (other === array) this.packed.delete(key);
-    }
-    this.packed.set(`${product}.${side}`, array);
-  }
-
-  private multiply(name: string): void {
-    const product = this.product(name);
-    for (const side of ['a', 'b'] as const) {
-      const { layout } = product[side];
-      if (layout.kind === 'made') {
-        if (!this.isScratch(layout.array)) this.fail(`there is no scratch array '${layout.array}'`);
-      } else if (!this.packed.has(`${name}.${side}`))
-        this.fail(`${side} of '${name}' is not packed`);
-    }
-    this.writes(product.to);
   }
 
   private keep({ kind, value, array, at }: KeptStmt): void {

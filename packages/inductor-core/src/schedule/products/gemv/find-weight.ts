@@ -1,56 +1,12 @@
 /**
  * @file Weights of fewer than 32 bits, recognised in the expression of their values.
- *
- * Element (column n, depth k) of an operand is a 16-bit float, or a part of an int32 word: 8 bits with a sign, with or
- * without a scale for each group of k, or 4 bits with a scale and a zero for each group (`_weight_int8pack_mm` and
- * `_weight_int4pack_mm` as they are lowered).
  */
-import {
-  type BufferParam,
-  type Expr,
-  type LinearForm,
-  type LoopSpace,
-  coefficientOf,
-  isLinear,
-  isVariable,
-  operandsOf,
-  type WordPart,
-  wordPart,
-} from '@tessera/inductor-core';
-
-/** A place in a buffer that moves with the column alone, in elements. */
-export interface ColumnPlace {
-  readonly buf: string;
-  readonly constant: number;
-  /** From one column to the next. */
-  readonly step: number;
-}
-
-/** Scales that groups of k share, float32. */
-export interface GroupScales {
-  /** k of a group. */
-  readonly group: number;
-  readonly scale: ColumnPlace;
-  /** Elements from one group to the next. */
-  readonly groupStep: number;
-}
-
-/** Parts of words; `row` is where a column's begin. */
-export type PackedWeight =
-  | { readonly format: 'int8'; readonly row: ColumnPlace; readonly scales: GroupScales | null }
-  | {
-      readonly format: 'int4';
-      readonly row: ColumnPlace;
-      readonly scales: GroupScales;
-      /** Elements from a scale to the zero that belongs to it. */
-      readonly zeroStep: number;
-    };
-
-/** See the file header; `row` is where a column's elements begin. */
-export type NarrowWeight =
-  | PackedWeight
-  | { readonly format: 'float16'; readonly row: ColumnPlace }
-  | { readonly format: 'bfloat16'; readonly row: ColumnPlace };
+import { operandsOf, wordPart, type WordPart } from '../../../ir/word-part.js';
+import type { Expr } from '../../../ir/expr.js';
+import type { BufferParam } from '../../../ir/kernel.js';
+import { coefficientOf, isLinear, isVariable, type LinearForm } from '../../../ir/linear-form.js';
+import type { ColumnPlace, GroupScales, NarrowWeight } from '../../kernel/narrow-weight.js';
+import type { LoopSpace } from '../../vectors/loop-space.js';
 
 /** A digit of k, or of the column; `unit` is how many one more of it is. */
 export interface Digit {

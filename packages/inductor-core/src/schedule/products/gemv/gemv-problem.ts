@@ -5,23 +5,22 @@
  * of the sums. A row is the same for all columns, so its values are made once, and weights are taken apart by code of
  * their own.
  */
-import {
-  LoopSpace,
-  type Expr,
-  type LoopKernel,
-  type SizedLoop,
-  type Stage,
-  type Stmt,
-} from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
-import { Dependencies } from '../body/dependencies.js';
-import { type Digit, type GemvLoops, type NarrowWeight, narrowWeight } from './narrow-weight.js';
+import { dependents } from '../../../ir/dependents.js';
+import type { Expr, Stmt } from '../../../ir/expr.js';
+import type { SizedLoop } from '../../../ir/index-expr.js';
+import type { LoopKernel, Stage } from '../../../ir/kernel.js';
+import type { NarrowWeight } from '../../kernel/narrow-weight.js';
+import { LoopSpace } from '../../vectors/loop-space.js';
+import { type Digit, type GemvLoops, narrowWeight } from './find-weight.js';
 
 /** One sum. */
 export interface GemvSum {
   readonly id: number;
   /** Over k. */
   readonly x: Expr;
+  /** The values of the weight, and how they lie. */
+  readonly w: Expr;
   readonly weight: NarrowWeight;
 }
 
@@ -40,16 +39,13 @@ const DEPTH_STEP = 32;
 /** Fewer columns do not repay the code. */
 const MIN_COLUMNS = 8;
 
-/** Most values of x that are kept: half of a cache of the second level, as small as they come. */
-const MAX_DEPTH = 1 << 15;
-
-/** The kernel in this form, or null. */
-export function gemvProblem(kernel: LoopKernel<Size>): GemvProblem | null {
+/** The kernel in this form, of up to so many k; or null. */
+export function gemvProblem(kernel: LoopKernel<Size>, most: number): GemvProblem | null {
   const [inner, outer, ...others] = kernel.stages;
   if (others.length > 0 || inner?.kind !== 'inner' || outer?.kind !== 'outer') return null;
   const first = kernel.outer.find(({ size }) => size !== 1) ?? null;
   for (const row of [null, first]) {
-    const loops = loopsOf(kernel, row);
+    const loops = loopsOf(kernel, row, most);
     const sums = loops === null ? null : sumsOf(kernel, inner, loops);
     if (sums !== null) return { kernel, loops: loops!, sums, stores: outer.body };
   }
@@ -79,14 +75,14 @@ function digitsOf(vars: readonly SizedLoop[]): { digits: Digit[]; count: number 
   return { digits, count };
 }
 
-function loopsOf(kernel: LoopKernel<Size>, row: SizedLoop | null): GemvLoops | null {
+function loopsOf(kernel: LoopKernel<Size>, row: SizedLoop | null, most: number): GemvLoops | null {
   if (row !== null && typeof row.size !== 'number') return null;
   const along = kernel.outer.filter((each) => each !== row);
   const [column, k] = [digitsOf(along), digitsOf(kernel.inner)];
   if (column === null || column.count < MIN_COLUMNS) return null;
   if (column.digits.length > 1 && column.digits.at(-1)!.size % 4 !== 0) return null;
   if (k === null || k.digits.length === 0 || k.digits.at(-1)!.size % 4 !== 0) return null;
-  if (k.count % DEPTH_STEP !== 0 || k.count > MAX_DEPTH) return null;
+  if (k.count % DEPTH_STEP !== 0 || k.count > most) return null;
   return {
     space: gemvSpace(kernel),
     row: row as GemvLoops['row'],
@@ -101,17 +97,17 @@ function sumOf(stmt: Stmt, kernel: LoopKernel<Size>, loops: GemvLoops): GemvSum 
   if (stmt.kind !== 'reduce' || stmt.op !== 'sum' || stmt.running === true) return null;
   const { value, ids } = stmt;
   if (stmt.dtype !== 'float32' || value.kind !== 'op' || value.op !== 'mul') return null;
-  const deps = new Dependencies(loops.space);
+  const columns = new Set(loops.column.map(({ name }) => name));
   for (const [x, w] of [value.args, value.args.toReversed()]) {
-    if (loops.column.some(({ name }) => deps.of(x).has(name))) continue;
-    const weight = narrowWeight(w, loops, kernel.params);
-    if (weight !== null) return { id: ids[0]!, x, weight };
+    if (dependents([x!], columns).has(x!)) continue;
+    const weight = narrowWeight(w!, loops, kernel.params);
+    if (weight !== null) return { id: ids[0]!, x: x!, w: w!, weight };
   }
   return null;
 }
 
 /** The variables of a kernel, those of one value fixed. */
-export function gemvSpace({ outer, inner }: LoopKernel<Size>): LoopSpace {
+function gemvSpace({ outer, inner }: LoopKernel<Size>): LoopSpace {
   const space = new LoopSpace([...outer, ...inner]);
   for (const { name, size } of [...outer, ...inner]) if (size === 1) space.fix(name);
   return space;
