@@ -17,6 +17,10 @@ export const CPU_TARGET: VectorTarget = {
   wideFunctions: false,
   // Half of a cache of the second level, as small as they come.
   scratchBytes: 1 << 17,
+  nearBytes: 1 << 16,
+  tile: { rows: 4, vectors: 2 },
+  // 384 × 256 float32: 384 KiB of the cache of the second level.
+  block: { columnBytes: 1024, stepBytes: 1536, rows: 64 },
 };
 
 /** The same for products with narrow weights, on this machine. */

@@ -24,10 +24,9 @@ import {
 import { flatStride, stridesOf } from '../products/flat-stride.js';
 import { LoopSpace } from '../vectors/loop-space.js';
 import { allOf, define, LANES, loopOver, stepped, vectorsAlong } from '../vectors/vector-loops.js';
+import type { VectorTarget } from '../vectors/vector-target.js';
 import type { AttentionBlocks } from './attention-blocks.js';
 
-/** Rows and vectors of a tile of registers. */
-const TILE = { rows: 4, vectors: 2 };
 /** Elements of a vector iteration. */
 export const STEP = 8;
 
@@ -56,6 +55,7 @@ export class BlockFrame {
   constructor(
     readonly kernel: AttentionKernel<Size>,
     readonly blocks: AttentionBlocks,
+    private readonly tile: VectorTarget['tile'],
   ) {
     const { j, n, scores, weights, values, columnSums, softmax, accDtype } = kernel;
     for (const { name, size } of kernelLoops(kernel)) this.ir.sym(name, size);
@@ -128,7 +128,7 @@ export class BlockFrame {
       b: this.sized(inRows(loops, { side: 'b', expr: b, lines: j }, columns)),
       batch,
       steps: depth,
-      tile: TILE,
+      tile: this.tile,
       // Those of a triangle begin and end anywhere.
       ends: [extent(m), triangle === 'none' ? known(this.along.size) : null],
       to: `scores.${p}`,
@@ -146,7 +146,7 @@ export class BlockFrame {
       b: this.values(kernel.values[q]!, j, { array: COLUMNS, steps: blocks.columns }),
       batch,
       steps: j,
-      tile: TILE,
+      tile: this.tile,
       ends: [extent(m), extent(n)],
       to: this.sums[q]!,
       row: this.sumPitch,
@@ -183,7 +183,7 @@ export class BlockFrame {
       b: this.values(value, m, { array: `values.${c}`, steps: blocks.rows }),
       batch,
       steps: m,
-      tile: TILE,
+      tile: this.tile,
       // Blocks begin at multiples of whole tiles.
       ends: [known(this.along.size), extent(n)],
       to: stmt.buf,
@@ -215,7 +215,7 @@ export class BlockFrame {
   private sized(side: BlockSide): BlockSide {
     const { layout } = side;
     if (layout.kind !== 'rows' && layout.kind !== 'panels') return side;
-    const needed = packedLength(side, TILE.vectors * this.lanes, this.kernel.accDtype);
+    const needed = packedLength(side, this.tile.vectors * this.lanes, this.kernel.accDtype);
     this.lengths.set(layout.array, Math.max(this.lengths.get(layout.array) ?? 0, needed));
     return side;
   }

@@ -46,7 +46,7 @@ export function scheduleAttentionBlocks(
       { context: { kernel: name, dtype } },
     );
   const blocks = attentionBlocks(kernel, target.scratchBytes * 4);
-  const frame = new BlockFrame(kernel, blocks);
+  const frame = new BlockFrame(kernel, blocks, target.tile);
   const { routines, ...made } = blockRoutines(frame, target);
   const { batch, m, columnSums } = kernel;
   const count = sizeCeilDiv(extent(m), blocks.rows);

@@ -10,6 +10,7 @@ import { type Size, sizeCeilDiv, sizeHint } from '@tessera/shared';
 import { itemSize } from '@tessera/tensor';
 import type { Expr, Stmt } from '../../ir/expr.js';
 import type { SizedLoop } from '../../ir/index-expr.js';
+import type { VectorTarget } from '../vectors/vector-target.js';
 import { lanesOf, roundUp } from './block-layouts.js';
 import { mergedSpace } from './merged-space.js';
 import type { OrientedProduct } from './oriented-product.js';
@@ -28,13 +29,7 @@ export interface BlockSizes {
   readonly colItems: Size;
 }
 
-const TILE_ROWS = 4;
-const TILE_VECTORS = 2;
-
-/** Packed B: at most 384 × 256 f32 (384 KiB of the second-level cache); A: 64 rows at a time. */
-const COL_BLOCK_BYTES = 1024;
-const DEPTH_BLOCK_BYTES = 1536;
-const ROW_BLOCK = 64;
+/** Rows whose partial sums wait in scratch memory. */
 const GROUP_ROWS = 1024;
 
 /** A count that is symbolic is taken to be so large when blocks are chosen. */
@@ -47,8 +42,11 @@ const WANTED_ITEMS = 8;
 const MIN_COLS_PACKED = 32;
 const MIN_COLS_DIRECT = 16;
 
+/** What blocks depend on of a machine. */
+export type BlockTarget = Pick<VectorTarget, 'tile' | 'block'>;
+
 /** Chooses block sizes for a product. */
-export function chooseBlocks(product: OrientedProduct): BlockSizes {
+export function chooseBlocks(product: OrientedProduct, { tile, block }: BlockTarget): BlockSizes {
   const bytes = itemSize(product.kernel.accDtype);
   const [rowCount, colCount, batchCount] = [
     product.rowCount,
@@ -56,8 +54,8 @@ export function chooseBlocks(product: OrientedProduct): BlockSizes {
     product.batchCount,
   ].map(sizeHint) as [number, number, number];
   const depthCount = typeof product.depthCount === 'number' ? product.depthCount : LONG;
-  const grains = blockGrains(product, TILE_VECTORS * lanesOf(product.kernel.accDtype));
-  const depthBlock = evenBlock(Math.max(depthCount, 1), DEPTH_BLOCK_BYTES / bytes, grains.depth);
+  const grains = blockGrains(product, { tile, block });
+  const depthBlock = evenBlock(Math.max(depthCount, 1), block.stepBytes / bytes, grains.depth);
   const fewRows = rowCount <= FEW_ROWS;
   const minCols = isAdjacentInDepth(product) ? MIN_COLS_DIRECT : MIN_COLS_PACKED;
   const wantedCols = fewRows
@@ -65,19 +63,19 @@ export function chooseBlocks(product: OrientedProduct): BlockSizes {
     : Infinity;
   const colBlock = evenBlock(
     typeof product.colCount === 'number' ? colCount : LONG,
-    Math.min(COL_BLOCK_BYTES / bytes, wantedCols),
+    Math.min(block.columnBytes / bytes, wantedCols),
     grains.cols,
   );
   const colItems = Math.ceil(colCount / colBlock);
   const rowsWanted = Math.ceil(rowCount / Math.ceil(WANTED_ITEMS / (colItems * batchCount)));
-  const blockRows = typeof product.rowCount === 'number' ? Math.max(rowsWanted, 16) : ROW_BLOCK;
+  const blockRows = typeof product.rowCount === 'number' ? Math.max(rowsWanted, 16) : block.rows;
   const rowsPerItem =
     fewRows && typeof product.rowCount === 'number'
-      ? roundUp(rowCount, TILE_ROWS)
-      : roundUp(Math.min(ROW_BLOCK, blockRows), grains.rows);
+      ? roundUp(rowCount, tile.rows)
+      : roundUp(Math.min(block.rows, blockRows), grains.rows);
   return {
-    tileRows: TILE_ROWS,
-    tileVectors: TILE_VECTORS,
+    tileRows: tile.rows,
+    tileVectors: tile.vectors,
     rowsPerItem,
     colBlock,
     depthBlock,
@@ -107,7 +105,7 @@ const MAX_GRAIN = 256;
  * Whole tiles, and where expressions run over several variables, whole runs of the innermost: then
  * vectors never cross from one run to the next.
  */
-function blockGrains(product: OrientedProduct, tileCols: number): Grains {
+function blockGrains(product: OrientedProduct, { tile, block }: BlockTarget): Grains {
   const { a, b, kernel, batch, depth } = product;
   const runs = (
     lists: readonly (readonly SizedLoop[])[],
@@ -122,8 +120,8 @@ function blockGrains(product: OrientedProduct, tileCols: number): Grains {
   const ofB = runs([b.lines, depth], b.plain === null ? [b.expr] : [], []);
   const stored = runs([a.lines, b.lines], [], kernel.epilogue);
   return {
-    rows: commonGrain(TILE_ROWS, [ofA[0]!, stored[0]!], ROW_BLOCK),
-    cols: commonGrain(tileCols, [ofB[0]!, stored[1]!], MAX_GRAIN),
+    rows: commonGrain(tile.rows, [ofA[0]!, stored[0]!], block.rows),
+    cols: commonGrain(tile.vectors * lanesOf(kernel.accDtype), [ofB[0]!, stored[1]!], MAX_GRAIN),
     depth: commonGrain(4, [ofA[1]!, ofB[1]!], MAX_GRAIN),
   };
 }

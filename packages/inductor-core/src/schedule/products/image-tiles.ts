@@ -4,7 +4,7 @@
 import { type Size, sizeCeilDiv, sizeHint, sizeMul } from '@tessera/shared';
 import type { ImageLayout, WindowAxis } from '../kernel/image-layout.js';
 import { lanesOf, roundUp } from './block-layouts.js';
-import { type BlockSizes, chooseBlocks } from './block-sizes.js';
+import { type BlockSizes, type BlockTarget, chooseBlocks } from './block-sizes.js';
 import type { Windows } from './windows.js';
 
 /** See the file header. */
@@ -101,8 +101,9 @@ export function isWorthTiling(windows: Windows): boolean {
 export function windowBlocks(
   { product, taps, channelCount }: Windows,
   { lines, tilesDown, tilesAcross }: ImageTiles,
+  target: BlockTarget,
 ): BlockSizes {
-  const plain = chooseBlocks(product);
+  const plain = chooseBlocks(product, target);
   const tileRows = Math.min(plain.tileRows, Math.max(sizeHint(product.rowCount), 1));
   const tileVectors = TILE_VECTORS[tileRows]!;
   const blocks = Math.ceil((channelCount * taps) / MAX_STEPS);

@@ -11,6 +11,7 @@ import type { BlockLayout, BlockRange } from '../kernel/blocks.js';
 import { minus, modulo, over, times, variable, whole } from '../kernel/places.js';
 import type { ScheduledKernel, ScratchArray } from '../kernel/scheduled-kernel.js';
 import { define } from '../vectors/vector-loops.js';
+import type { VectorTarget } from '../vectors/vector-target.js';
 import { roundUp, rowPitch } from './block-layouts.js';
 import { rangeStores, SUMS } from './block-stores.js';
 import { adjacency, mergedSpace } from './merged-space.js';
@@ -25,8 +26,6 @@ export type KnownProduct = OrientedProduct &
 const MOST_ROWS = 3;
 /** Time to read one element of B, nearly all there is to do, in nanoseconds. */
 const ELEMENT_NS = 0.12;
-/** Most scratch memory for rows, in bytes: they should stay in the nearest cache. */
-const MOST_ROW_BYTES = 65536;
 
 /** Whether a product has few rows, and extents that are known. */
 export function isFewRows(product: OrientedProduct): product is KnownProduct {
@@ -38,7 +37,10 @@ export function isFewRows(product: OrientedProduct): product is KnownProduct {
 }
 
 /** See the file header. */
-export function scheduleFewRows(product: KnownProduct): ScheduledKernel {
+export function scheduleFewRows(
+  product: KnownProduct,
+  { nearBytes }: Pick<VectorTarget, 'nearBytes'>,
+): ScheduledKernel {
   const { kernel, batch, depth, a, b, rowCount, colCount, depthCount, batchCount } = product;
   const { accDtype: dtype } = kernel;
   const bytes = itemSize(dtype);
@@ -52,7 +54,7 @@ export function scheduleFewRows(product: KnownProduct): ScheduledKernel {
   const stores = rangeStores(product, colBlock, pitch);
   // An element of A that is more than a load would be computed again for every few columns.
   const rowLength = rowCount * rowPitch(depthCount) + 64 / bytes;
-  const isKept = along === 'steps' && a.plain === null && rowLength * bytes <= MOST_ROW_BYTES;
+  const isKept = along === 'steps' && a.plain === null && rowLength * bytes <= nearBytes;
   const evaluated: BlockLayout = { kind: 'evaluated', along };
   const kept = { kind: 'rows', order: 'steps', array: 'rows', lines: rowCount } as const;
   const scratch: ScratchArray[] = [{ name: SUMS, dtype, length }];

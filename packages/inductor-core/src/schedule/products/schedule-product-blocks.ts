@@ -36,13 +36,17 @@ export function scheduleProductBlocks(
   if ([rowCount, colCount, batchCount, depthCount].includes(0))
     return scheduleVectors(matmulAsReduction(kernel), target);
   const windows = windowsOf(product);
-  if (windows !== null && isWorthTiling(windows)) return inImages(windows);
-  return isFewRows(product) ? scheduleFewRows(product) : inRanges(product, partsOf);
+  if (windows !== null && isWorthTiling(windows)) return inImages(windows, target);
+  return isFewRows(product) ? scheduleFewRows(product, target) : inRanges(product, target, partsOf);
 }
 
 /** Columns are ranges of all of them. */
-function inRanges(product: OrientedProduct, partsOf: PartsOf): ScheduledKernel {
-  const blocks = chooseBlocks(product);
+function inRanges(
+  product: OrientedProduct,
+  target: VectorTarget,
+  partsOf: PartsOf,
+): ScheduledKernel {
+  const blocks = chooseBlocks(product, target);
   const { colBlock, depthBlock, rowsPerItem } = blocks;
   const { b, batch, depth, colCount, depthCount } = product;
   const packed = { array: 'columns', lines: colBlock, steps: depthBlock };
@@ -74,10 +78,10 @@ function inRanges(product: OrientedProduct, partsOf: PartsOf): ScheduledKernel {
 }
 
 /** Columns are tiles of an image. */
-function inImages(windows: Windows): ScheduledKernel {
+function inImages(windows: Windows, target: VectorTarget): ScheduledKernel {
   const { product, y, x, channels, units } = windows;
   const tiles = imageTiles(windows);
-  const blocks = windowBlocks(windows, tiles);
+  const blocks = windowBlocks(windows, tiles, target);
   const { rows, columns, lines, tilesDown, tilesAcross, pitch, plane, channel, taps } = tiles;
   const [block, top, left, height, width] = ['block', 'y', 'x', 'height', 'width'].map(variable);
   return walkBlocks(

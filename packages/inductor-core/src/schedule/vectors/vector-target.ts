@@ -11,4 +11,14 @@ export interface VectorTarget {
   readonly wideFunctions: boolean;
   /** Memory of a core for rows that are kept, in bytes. */
   readonly scratchBytes: number;
+  /** As much of it is as near as any, in bytes. */
+  readonly nearBytes: number;
+  /** Rows of a tile of a product, and vectors of each: registers hold its sums beside what they are made of. */
+  readonly tile: { readonly rows: number; readonly vectors: number };
+  /** What a core keeps near of the operands of a product: bytes along columns times those along steps, and rows beside them. */
+  readonly block: {
+    readonly columnBytes: number;
+    readonly stepBytes: number;
+    readonly rows: number;
+  };
 }
