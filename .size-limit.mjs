@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '629.6 kB';
+const EVERYTHING = '630.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -24,8 +24,8 @@ const budgets = {
   passes: '17.0 kB',
   'aot-autograd': '21.3 kB',
   'dynamo-trace': '45.3 kB',
-  'inductor-core': '200.2 kB',
-  'inductor-cpu': '64.4 kB',
+  'inductor-core': '203.4 kB',
+  'inductor-cpu': '61.9 kB',
   'inductor-wgsl': '62.7 kB',
   compile: '6.2 kB',
   testkit: '26.4 kB',
