@@ -12,6 +12,7 @@ export default packageTests({
     // Compare texts of sums, whose terms stand in the order in which a process met them.
     'test/gemv-schedules.test.ts',
     'test/product-schedules.test.ts',
+    'test/told-schedules.test.ts',
     // Compile so much that collecting one heap of all takes longer than loading again.
     'test/fuzz.test.ts',
     'test/schedules.test.ts',

@@ -49,7 +49,7 @@ describe('what code for the CPU tells of its schedule', () => {
         grid item: 2, about 7680 ns each
         scratch sums: f32[152]
         product product: tiles of 1 × 4 vectors to sums, rows 136 apart
-          t0: f32 = A[500*b + 500*m + k]
+          t0: f32 = A[500*m + 500*b + k]
           a = t0: evaluated along lines
           t0: f32 = B[100000*b + 200*k + n]
           b = t0: evaluated along lines
@@ -62,7 +62,7 @@ describe('what code for the CPU tells of its schedule', () => {
             loop n from col to n.whole by 8
               vector n + 0..3 × 2
                 t0: f32 = recall sums[at + m*136 + n]
-                C[200*b + 200*m + n] = t0
+                C[200*m + 200*b + n] = t0
         let batch = item div 2
         let col = (item mod 2)*128
         let cols = 200 + col*-1 at most 128
