@@ -34,15 +34,22 @@ const VIEW_DTYPES: readonly [abstract new (...args: never[]) => ArrayBufferView,
   [Uint8ClampedArray, 'uint8'],
 ];
 
+interface Flat {
+  readonly sizes: number[];
+  readonly values: readonly (number | boolean | bigint)[];
+  /** Whether they are all numbers. */
+  readonly isPlain: boolean;
+}
+
 /** Shape and flat values of nested arrays. @throws shape-mismatch, invalid-argument */
-function flatten(data: TensorData): { sizes: number[]; values: (number | boolean | bigint)[] } {
+function flatten(data: TensorData): Flat {
   const sizes: number[] = [];
   for (let level: TensorData = data; Array.isArray(level); level = level[0]) {
     sizes.push(level.length);
     if (level.length === 0) break;
   }
-  let level: readonly TensorData[] = [data];
-  for (let d = 0; d < sizes.length; d++) {
+  let level: readonly TensorData[] = Array.isArray(data) ? data : [data];
+  for (let d = 1; d < sizes.length; d++) {
     const next: TensorData[] = [];
     for (const item of level) {
       if (!Array.isArray(item) || item.length !== sizes[d]) {
@@ -54,12 +61,17 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
           },
         );
       }
-      for (const inner of item) next.push(inner);
+      for (let i = 0; i < item.length; i++) next.push(item[i]);
     }
     level = next;
   }
-  for (const value of level) {
-    if (typeof value !== 'number' && typeof value !== 'boolean' && typeof value !== 'bigint') {
+  let isPlain = true;
+  // By number: callbacks for each of a million elements take as long as all else.
+  for (let i = 0; i < level.length; i++) {
+    const value = level[i];
+    if (typeof value === 'number') continue;
+    isPlain = false;
+    if (typeof value !== 'boolean' && typeof value !== 'bigint') {
       throw new TesseraError(
         'invalid-argument',
         `tensor(): cannot make an element from ${Array.isArray(value) ? 'a nested array' : value === null ? 'null' : typeof value}.`,
@@ -67,7 +79,7 @@ function flatten(data: TensorData): { sizes: number[]; values: (number | boolean
       );
     }
   }
-  return { sizes, values: level as (number | boolean | bigint)[] };
+  return { sizes, values: level as (number | boolean | bigint)[], isPlain };
 }
 
 function inferDType(values: readonly (number | boolean | bigint)[]): DType {
@@ -111,12 +123,15 @@ function finish(cpu: Tensor, options: TensorOptions): Tensor {
 export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return literal(() => {
     if (ArrayBuffer.isView(data)) return fromTypedArray(data, [data.length], options);
-    const { sizes, values } = flatten(data);
-    const out = emptyContiguous(sizes, options?.dtype ?? inferDType(values), 'cpu');
+    const { sizes, values, isPlain } = flatten(data);
+    const dtype = options?.dtype ?? (isPlain ? defaultDType() : inferDType(values));
+    const out = emptyContiguous(sizes, dtype, 'cpu');
     // What a double does not hold stays a BigInt, as among `Elements`.
-    const numbers = values.map((value) =>
-      isBig(value) && !Number.isSafeInteger(Number(value)) ? bigElement(value) : Number(value),
-    );
+    const numbers = isPlain
+      ? (values as readonly number[])
+      : values.map((value) =>
+          isBig(value) && !Number.isSafeInteger(Number(value)) ? bigElement(value) : Number(value),
+        );
     if (isIntegral(out.dtype)) for (const number of numbers) checkFillValue(number, out.dtype);
     writeNumbers(out, numbers);
     return finish(out, options);

@@ -20,7 +20,8 @@ const runInScope = /* @__PURE__ */ scopesOf<boolean>(
 
 /**
  * Runs `fn` without recording gradients, for code that never trains; `enabled` false leaves such a scope. Tensors
- * made inside are inference tensors: outside they may be read, but not modified in place or saved for backward.
+ * made inside are inference tensors: outside they may be read, but not modified in place or saved for backward. An async
+ * `fn` keeps the scope until its promise settles, and so does whatever else runs until then.
  *
  * @throws invalid-argument unless `fn` is a function
  * @see torch.inference_mode

@@ -207,7 +207,8 @@ function deviceMismatch(op: OpOverload, first: string, second: string): never {
     `${op.qualifiedName}: expected all tensors to be on the same device, but found at least two devices, ${first} and ${second}.`,
     {
       context: { op: op.qualifiedName, devices: [first, second] },
-      hints: [`Move one of them: x.to('${first}').`],
+      // Values come back from other devices only for who waits.
+      hints: [`Move it there: x.to('${first === 'cpu' ? second : first}'), a module with model.to().`],
     },
   );
 }

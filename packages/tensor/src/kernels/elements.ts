@@ -231,6 +231,11 @@ export function roomFor(dtype: DType, length: number): Elements {
     : new Float64Array(length);
 }
 
+function holdsBig(values: readonly unknown[]): boolean {
+  for (let i = 0; i < values.length; i++) if (isBig(values[i])) return true;
+  return false;
+}
+
 /** Writes elements in row-major order, rounding to the tensor's dtype. */
 export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   if (values.length === 0) return;
@@ -239,7 +244,7 @@ export function writeNumbers(tensor: Placed, values: ArrayLike<number>): void {
   const view = cpuHeap()[VIEWS[dtype]];
   const codec = CODECS[dtype] ?? NUMBER;
   // Views and codecs of other dtypes take numbers.
-  if (dtype !== 'int64' && Array.isArray(values) && values.some(isBig))
+  if (dtype !== 'int64' && Array.isArray(values) && holdsBig(values))
     values = (values as number[]).map(roundingTo(dtype));
   if (codec === NUMBER && isContiguous(sizes, strides)) return view.set(values, start);
   forEachRow(sizes, strides, (first, offset, count, stride) => {

@@ -4,7 +4,14 @@
  * Reflections from both sides make the matrix bidiagonal, QR steps with implicit shifts make that diagonal. @see Golub & Reinsch; LINPACK dsvdc
  */
 import { dot, hypot, largestOf, rotateColumns, transposed } from './dense-matrix.js';
-import { makeReflection, reflectColumns, reflectionProduct } from './reflections.js';
+import { addProduct } from './add-rows.js';
+import {
+  householderFactors,
+  householderQr,
+  makeReflection,
+  reflectColumns,
+  reflectionProduct,
+} from './reflections.js';
 
 /** What is computed beside the values: nothing, as many vectors as there are values, or square matrices of them. */
 export type SingularVectors = 'none' | 'reduced' | 'full';
@@ -21,6 +28,9 @@ const TINY = 2 ** -966;
 
 /** QR steps for one value before giving up on more digits; two or three are usual. */
 const MOST_STEPS = 75;
+
+/** A matrix with as many times more rows than columns is made square first. */
+const TALL = 1.6;
 
 /** Vectors, one in each column, and the rotations of the current step that they have not had. */
 interface Columns {
@@ -138,6 +148,46 @@ function diagonalize(d: Float64Array, e: Float64Array, u: Columns, v: Columns): 
   }
 }
 
+/**
+ * Decomposes a matrix with many more rows than columns: of q · r the square r is decomposed, and q turns its vectors.
+ *
+ * @see Chan, "An improved algorithm for computing the singular value decomposition"
+ */
+function tallValues(
+  a: Float64Array,
+  m: number,
+  n: number,
+  vectors: SingularVectors,
+): Decomposition {
+  if (vectors === 'none') {
+    const { packed } = householderFactors(a, m, n);
+    for (let i = 1; i < n; i++) packed.fill(0, i * n, i * n + i);
+    return singularValues(packed.subarray(0, n * n), n, n, vectors);
+  }
+  const count = vectors === 'full' ? m : n;
+  const { q, r } = householderQr(a, m, n, count);
+  const { u, s, v } = singularValues(r.subarray(0, n * n), n, n, 'reduced');
+  const turns = new Float64Array(n * n);
+  u.forEach((column, k) => column.forEach((value, i) => (turns[i * n + k] = value)));
+  const turned = new Float64Array(m * n);
+  const rows = { values: turns, at: 0, step: n };
+  addProduct(
+    { values: turned, at: 0, step: n },
+    m,
+    n,
+    rows,
+    { values: q, at: 0, step: count, next: 1 },
+    n,
+    1,
+  );
+  const column = (values: Float64Array, width: number, k: number): Float64Array =>
+    Float64Array.from({ length: m }, (_, i) => values[i * width + k]!);
+  const long = Array.from({ length: count }, (_, k) =>
+    k < n ? column(turned, n, k) : column(q, count, k),
+  );
+  return { u: long, s, v };
+}
+
 /** Decomposes a row-major matrix of finite numbers. */
 export function singularValues(
   values: Float64Array,
@@ -152,6 +202,11 @@ export function singularValues(
   // Squares neither overflow nor vanish.
   const scale = largest === 0 ? 1 : 2 ** Math.floor(Math.log2(largest));
   for (let i = 0; i < a.length; i++) a[i]! /= scale;
+  if (m > TALL * n && n > 1) {
+    const { u, s, v } = tallValues(a, m, n, vectors);
+    const values = s.map((value) => value * scale);
+    return wide ? { u: v, s: values, v: u } : { u, s: values, v };
+  }
   const [d, e, left, right] = [n, n, n, n].map((size) => new Float64Array(size));
   for (let k = 0; k < n; k++) {
     const at = k * n + k;
