@@ -4,6 +4,8 @@ export default packageTests({
   together: true,
   setupFiles: ['test/seeded.ts', 'test/verify-every-plan.ts'],
   apart: [
+    // Measures the heap.
+    'test/short-lived.test.ts',
     // Forbids its process to make code.
     'test/make-module.test.ts',
     // Say what a program that has just started does.

@@ -10,5 +10,6 @@ export default packageTests({
     'test/loading-collected.test.ts',
     'test/memory.test.ts',
     'test/reclaim.test.ts',
+    'test/short-lived.test.ts',
   ],
 });

@@ -354,7 +354,7 @@ export class CompiledFunction {
 
 /** Does what is left at the end of a call: what is read now was computed, or can be. */
 function ending<R>(cursor: Cursor, fn: () => R): R {
-  cursor.frame.flush = null;
+  cursor.frame.pending = null;
   try {
     return fn();
   } finally {

@@ -85,7 +85,7 @@ export class Tracing {
     cursor.frame.begin();
     try {
       const result = withPreDispatchMode(cursor, body);
-      cursor.frame.flush = null;
+      cursor.frame.pending = null;
       return { result, fitted: cursor.finish(result), cursor };
     } finally {
       cursor.frame.end();

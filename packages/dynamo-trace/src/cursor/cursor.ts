@@ -107,7 +107,7 @@ export class Cursor implements PreDispatchMode {
     readonly host: CursorHost,
   ) {
     this.frame = new Frame(host.table.bindings.root);
-    this.frame.flush = (reason) => this.flush(reason);
+    this.frame.pending = this;
     this.path = this.frame.path;
     this.at = entry;
     this.specializer = new Specializer(this);

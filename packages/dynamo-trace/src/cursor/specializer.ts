@@ -200,7 +200,7 @@ export class Specializer {
     const { cursor } = this;
     log('perf', () => `Specializing ${cursor.host.name} for ${this.sizes.join(', ')}`);
     const segment = this.rebuilt();
-    segment.onShared = () => (this.table.bindings.sharesCode = true);
+    segment.told = this.table.bindings;
     segment.cases = this.cases;
     segment.point = this.point;
     template.addSpecialization(this.sizes, segment);

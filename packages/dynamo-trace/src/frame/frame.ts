@@ -38,6 +38,11 @@ export function isCallOpen(): boolean {
   return open.size > 0;
 }
 
+/** Computes what was recorded. */
+interface Flushing {
+  flush(reason: BreakReason): void;
+}
+
 /** See the file header. */
 export class Frame implements PendingValue {
   readonly id: number = nextId++;
@@ -52,8 +57,8 @@ export class Frame implements PendingValue {
   segment: Segment | null = null;
   /** Whether it ran as compiled code. */
   isCompiled = false;
-  /** Computes everything recorded so far; set until the segment ends. */
-  flush: ((reason: BreakReason) => void) | null = null;
+  /** What computes everything recorded so far; set until the segment ends. */
+  pending: Flushing | null = null;
   /** Grad mode as the trace has it: another one holds while code of others runs. */
   gradMode: boolean = gradMode.enabled;
   /** Compiled code of this call runs: what it reads is no access by the program. */
@@ -87,7 +92,7 @@ export class Frame implements PendingValue {
   next(shapes: ShapeBinding): Frame {
     const next = new Frame(shapes, this.leaves, this.counts);
     next.gradMode = this.gradMode;
-    next.flush = this.flush;
+    next.pending = this.pending;
     next.busy = this.busy;
     this.end();
     next.begin();
@@ -102,7 +107,7 @@ export class Frame implements PendingValue {
   /** The segment is over. */
   end(): void {
     open.delete(this.id);
-    this.flush = null;
+    this.pending = null;
   }
 
   // ---- slots
@@ -297,9 +302,9 @@ export class Frame implements PendingValue {
   /** Called when a lazy tensor's storage is read. @throws trace-escape */
   resolve(tensor: Tensor): void {
     const slot = this.find(tensor);
-    if (this.leftOut === null && this.flush !== null) {
+    if (this.leftOut === null && this.pending !== null) {
       this.reads.add(slot);
-      this.flush(VALUE_READ);
+      this.pending.flush(VALUE_READ);
     }
     if (!tensor.isLazy) return;
     if (this.leftOut?.segment.produced.has(slot) !== true)

@@ -85,8 +85,8 @@ export class Segment {
   private readonly families = new SegmentCases();
   /** Whether the backend was given this graph, for whatever sizes. */
   private submitted = false;
-  /** Called when its code turns out to serve other sizes too. */
-  onShared: (() => void) | null = null;
+  /** What is told when its code turns out to serve other sizes too. */
+  told: { sharesCode: boolean } | null = null;
   /** Whether the call that captured it has ended, so that its outputs are known. */
   sealed = false;
   /** Gradients may arrive at a leaf made here: it runs operator by operator, and the next call ends it before the leaf. */
@@ -371,7 +371,7 @@ export class Segment {
       symbols: this.point,
       family: original.families.of(this.cases) ?? original,
       ...this.owner,
-      onShared: () => this.onShared?.(),
+      onShared: () => void (this.told !== null && (this.told.sharesCode = true)),
     };
     const measured = <R>(step: () => R): R => {
       const start = now();

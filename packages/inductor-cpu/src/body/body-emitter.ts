@@ -47,8 +47,18 @@ import { packedBytes, packedOperation, packedValue } from './packed.js';
 import { maskFor, type Value } from './value.js';
 import { VectorBuilder, type Regs } from './vector-builder.js';
 
-/** Changes how some expressions are evaluated: a cached row, a fused special case. Undefined: the usual way. */
-export type Override = (expr: Expr) => (() => Value) | undefined;
+/**
+ * Changes how some expressions are evaluated. An object and no functions of this one's: those that are assigned to a
+ * property live among old objects, and what they reach is kept until the next full collection.
+ */
+export interface Evaluation {
+  /** How an expression is evaluated: a cached row, a fused special case. Undefined: the usual way. */
+  replaced(expr: Expr): (() => Value) | undefined;
+  /** Called after an expression was emitted. */
+  emitted(expr: Expr, value: Value): void;
+  /** What else may be read and written by name. */
+  array(name: string): BufferRef | undefined;
+}
 
 /** See the file header. */
 export class BodyEmitter {
@@ -56,12 +66,7 @@ export class BodyEmitter {
   readonly vb: VectorBuilder;
   readonly deps: Dependencies;
   readonly index: IndexCode;
-  /** Consulted before an expression is emitted. */
-  override: Override = () => undefined;
-  /** What else may be read and written by name. */
-  arrays: (name: string) => BufferRef | undefined = () => undefined;
-  /** Called after an expression was emitted. */
-  onValue: (expr: Expr, value: Value) => void = () => {};
+  evaluation: Evaluation | null = null;
   readonly #access: AccessCode;
   readonly #arguments: KernelArguments;
   readonly #known: KnownValues;
@@ -91,7 +96,7 @@ export class BodyEmitter {
 
   /** A buffer parameter, or an array, with its address in a local. */
   buffer(name: string): BufferRef {
-    return this.arrays(name) ?? this.#arguments.buffer(name);
+    return this.evaluation?.array(name) ?? this.#arguments.buffer(name);
   }
 
   /** A size: a constant, or a local that is set at entry. */
@@ -161,7 +166,7 @@ export class BodyEmitter {
 
   /** Operands that are not emitted yet. */
   #missing({ expr, mask }: Masked): Masked[] {
-    if (this.override(expr) !== undefined) return [];
+    if (this.evaluation?.replaced(expr) !== undefined) return [];
     const pending = (operand: Expr): Masked => ({ expr: operand, mask });
     if (expr.kind !== 'masked')
       return operands(expr)
@@ -177,13 +182,13 @@ export class BodyEmitter {
     const mask = this.#known.effective(wanted);
     const level = this.#known.levelOf({ expr: wanted.expr, mask });
     this.vb.hint = wanted.expr.kind === 'op' ? wanted.expr.op : wanted.expr.kind;
-    const replaced = this.override(wanted.expr);
+    const replaced = this.evaluation?.replaced(wanted.expr);
     const value =
       replaced === undefined
         ? this.#valueOf(wanted.expr, mask, wanted.mask, level)
         : this.scope.at(level, replaced);
     this.#known.keep(wanted, value);
-    this.onValue(wanted.expr, value);
+    this.evaluation?.emitted(wanted.expr, value);
   }
 
   /** `mask` is the effective context of the expression itself, `outer` that of its operands. */

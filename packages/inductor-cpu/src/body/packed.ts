@@ -24,16 +24,24 @@ export function fillsRegister(lanes: Lanes | undefined): boolean {
   return lanes?.across === lanes?.lane && lanes?.groups === 4 && lanes.active === 16;
 }
 
+/** A value whose lanes are made when something needs them. */
+class PackedValue implements Value {
+  readonly uniform = false;
+  private lanes: Regs | undefined;
+
+  constructor(
+    readonly kind: Value['kind'],
+    private readonly widen: () => Regs,
+  ) {}
+
+  get regs(): Regs {
+    return (this.lanes ??= this.widen());
+  }
+}
+
 /** A value in bytes; `widen` makes its lanes. */
 export function packedValue(kind: Value['kind'], bytes: Regs, widen: () => Regs): Value {
-  let regs: Regs | undefined;
-  const value: Value = {
-    kind,
-    uniform: false,
-    get regs() {
-      return (regs ??= widen());
-    },
-  };
+  const value = new PackedValue(kind, widen);
   bytesOf.set(value, bytes);
   return value;
 }

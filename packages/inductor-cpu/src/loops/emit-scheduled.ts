@@ -18,7 +18,8 @@ import {
 } from '@tessera/inductor-core';
 import type { Size } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
-import { BodyEmitter, type Override } from '../body/body-emitter.js';
+import type { BufferRef } from '../body/access-code.js';
+import { BodyEmitter, type Evaluation } from '../body/body-emitter.js';
 import { kindOf, registersPerGroup } from '../body/element-kind.js';
 import type { KernelOptions } from '../body/size-slots.js';
 import type { Value } from '../body/value.js';
@@ -42,7 +43,7 @@ function atMost(local: Local<'i32'>, limit: () => Code<'i32'>): Code<'i32'> {
 type PassParts = Extract<ScheduledStmt, { kind: 'share' | 'merge' | 'fetch' }>;
 
 /** Statements of a scheduled kernel in a function, which has the parameter `args`. */
-export class ScheduledEmitter {
+export class ScheduledEmitter implements Evaluation {
   readonly #body: BodyEmitter;
   readonly #rows: KeptRows;
   /** Vectors of four that an accumulator is updated with at once. */
@@ -63,12 +64,7 @@ export class ScheduledEmitter {
     this.#rows = new KeptRows(this.#body, scheduled.scratch ?? []);
     this.#defined = space.definitions;
     this.#countGroups(scheduled.body, 1);
-    // V8 allocates a function that is assigned where it is written among old objects: all that it reaches would outlive
-    // the kernel until old memory is collected.
-    const override: Override = (expr) => this.#rows.recall(expr) ?? this.#decaying(expr);
-    const onValue: BodyEmitter['onValue'] = (expr, value) => this.#rows.keep(expr, value);
-    this.#body.override = override;
-    this.#body.onValue = onValue;
+    this.#body.evaluation = this;
   }
 
   /** The statements for each work item from `begin` to below `end`. */
@@ -100,6 +96,18 @@ export class ScheduledEmitter {
   /** A statement that there are no words for here. */
   protected other(stmt: ScheduledStmt, _body: BodyEmitter): void {
     throw new TypeError(`there is no code for '${stmt.kind}'`);
+  }
+
+  replaced(expr: Expr): (() => Value) | undefined {
+    return this.#rows.recall(expr) ?? this.#decaying(expr);
+  }
+
+  emitted(expr: Expr, value: Value): void {
+    this.#rows.keep(expr, value);
+  }
+
+  array(name: string): BufferRef | undefined {
+    return this.#rows.array(name);
   }
 
   /** An exponential whose argument is known not to be positive. */
@@ -184,11 +192,8 @@ export class ScheduledEmitter {
     const [hint] = name.split('@');
     const code = placeCode(this.#body, index);
     if (most === undefined) {
-      scope.bind(
-        name,
-        index.kind === 'size' ? (code as Local<'i32'>) : this.#body.f.let(hint, code),
-      );
-      return;
+      const local = index.kind === 'size' ? (code as Local<'i32'>) : this.#body.f.let(hint, code);
+      return scope.bind(name, local);
     }
     const limit = (): Code<'i32'> => placeCode(this.#body, asIndex(most));
     if (index.kind === 'sym' || index.kind === 'size') {

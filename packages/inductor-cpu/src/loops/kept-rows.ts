@@ -43,9 +43,11 @@ export class KeptRows {
       bytes += (Number(length) * itemSize(dtype) + 63) & ~63;
     }
     this.bytes = bytes;
-    // As in `emit-scheduled.ts`.
-    const arrayOf: BodyEmitter['arrays'] = (name) => this.#arrays.get(name)?.();
-    body.arrays = arrayOf;
+  }
+
+  /** An array by its name. */
+  array(name: string): BufferRef | undefined {
+    return this.#arrays.get(name)?.();
   }
 
   /** Stores a value at a place of an array. */

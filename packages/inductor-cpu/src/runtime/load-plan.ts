@@ -24,9 +24,9 @@ import { CONTROL_BASE, PLAN, THREAD } from './parallel-code.js';
 import { placeConstants } from './plan-constants.js';
 import { planLayout, type PlanLayout, type PlanOutline } from './plan-layout.js';
 import { PLAN_BASE, planFunctions, segmentName } from './plan-module.js';
-import { kernelText } from './kernel-text.js';
 import { moduleSteps } from './make-module.js';
 import { threadPool } from './thread-pool.js';
+import { WasmSource } from './wasm-source.js';
 
 /** Runs launches, on the pool if told so; gives the number, counted from one, of one whose check failed, or 0. */
 export type SegmentFunction = (parallel: number) => number;
@@ -249,13 +249,5 @@ export function kernelSource(kernel: FusedKernel<Size>, code: WasmKernel | null)
       language: 'extern',
       text: `;; calls the reference kernel of ${(kernel as ExternKernel).op}`,
     };
-  const { schedule } = code;
-  return {
-    kernel: kernel.name,
-    language: 'wasm',
-    ...(schedule === undefined ? {} : { schedule }),
-    get text(): string {
-      return kernelText(code.func);
-    },
-  };
+  return new WasmSource(kernel.name, code);
 }

@@ -45,6 +45,24 @@ function storagesOf(value: SavedValue): Storage[] {
   return value instanceof SavedTensor ? value.storages : [];
 }
 
+/** What a vjp sees: zeros for a gradient that did not arrive are made when it asks for them. */
+class VjpValues implements VjpContext {
+  constructor(
+    readonly grads: readonly (Tensor | null)[],
+    readonly outs: readonly Tensor[],
+    readonly needs: (name: string) => boolean,
+    private readonly metas: readonly GradMeta[],
+  ) {}
+
+  get grad(): Tensor {
+    return this.grads[0] ?? zerosOf(this.metas[0]!);
+  }
+
+  get out(): Tensor {
+    return this.outs[0]!;
+  }
+}
+
 /** See the file header. */
 export class OpNode extends GradNode {
   private savedArgs: SavedValue[] | null;
@@ -159,18 +177,7 @@ export class OpNode extends GradNode {
   private context(grads: readonly (Tensor | null)[], outs: readonly Tensor[]): VjpContext {
     const needs = (name: string): boolean =>
       this.sources.some((source, i) => source.name === name && this.nextEdges[i] !== null);
-    const metas = this.inputMetas;
-    return {
-      get grad(): Tensor {
-        return grads[0] ?? zerosOf(metas[0]!);
-      },
-      grads,
-      get out(): Tensor {
-        return outs[0]!;
-      },
-      outs,
-      needs,
-    };
+    return new VjpValues(grads, outs, needs, this.inputMetas);
   }
 
   private collect(results: GradsOf, source: EdgeSource, edge: number): Tensor | null {

@@ -37,15 +37,11 @@ export interface SoftmaxTiles {
 export class RunningSoftmax {
   private readonly groups: readonly number[];
   private readonly bits: readonly number[] | null;
-  private readonly exp: (value: RegisterValue) => RegisterValue;
 
   constructor(private readonly tiles: SoftmaxTiles) {
     const { tile, target, inSubgroup = false } = tiles;
     this.groups = Array.from({ length: tile.tm / 4 }, (_, r) => r);
     this.bits = inSubgroup ? rowBits(tile, target) : null;
-    // Software adapters have an exponential of their own that is never 0.
-    const op = target.software ? 'exp' : 'quick exp';
-    this.exp = (value) => apply(op, value);
   }
 
   /** Memory in which rows meet. */
@@ -68,7 +64,9 @@ export class RunningSoftmax {
    * test `grows` says whether a row of this thread is.
    */
   get advance(): ScheduledBody {
-    const { exp } = this;
+    // Software adapters have an exponential of their own that is never 0.
+    const op = this.tiles.target.software ? 'exp' : 'quick exp';
+    const exp = (value: RegisterValue): RegisterValue => apply(op, value);
     const { slack = 0, logits } = this.tiles;
     const named = (name: string, r: number): RegisterValue => register(`${name}${r}`);
     const limit = (r: number): RegisterValue => apply('add', named('peak', r), number(slack));
