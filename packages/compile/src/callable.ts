@@ -3,7 +3,7 @@
  */
 import type { AnyFunction } from '@tessera/dynamo-trace';
 import { type ExportedGraph, GraphModule, isExportedGraph } from '@tessera/graph';
-import { Module } from '@tessera/nn';
+import { Module } from '@tessera/nn/internal';
 import { TesseraError } from '@tessera/shared';
 
 /** What `compile` takes. */

@@ -30,7 +30,7 @@ import {
   executableSteps,
 } from '@tessera/inductor-core';
 import { onlyReferenceKernels } from '@tessera/inductor-cpu';
-import { isModuleState } from '@tessera/nn';
+import { isModuleState } from '@tessera/nn/internal';
 import {
   type GraphFunction,
   type Pass,
