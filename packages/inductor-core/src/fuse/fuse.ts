@@ -79,7 +79,7 @@ class Fusion {
     for (const node of context.graph.nodes)
       if (node.kind === 'pointwise' && node.mutation) this.mutations.push(node);
     this.parts = [...context.writers.values()].filter((writers) => writers.length > 1);
-    const initial = context.graph.nodes.map((node) => groupOf(node, (v) => ir.sym(v.name, v.size)));
+    const initial = context.graph.nodes.map((node) => groupOf(ir, node));
     for (const group of initial) this.groups.set(group.id, group);
     this.dependencies = new DependencyGraph(context, initial);
     this.writeOrder = new WriteOrder(context, this.dependencies);
@@ -237,6 +237,10 @@ function distance(pair: Pair): number {
 export function* fusionSteps(lowering: Lowering, graph: LoweredGraph): Steps<Schedule> {
   const context = new FusionContext(lowering, graph);
   yield;
+  const [node, ...others] = graph.nodes;
+  // One node, as the code of an operator, has nothing to join and no order.
+  if (node !== undefined && others.length === 0)
+    return { context, groups: [groupOf(lowering.ir, node)] };
   const fusion = new Fusion(context);
   yield;
   return { context, groups: yield* fusion.run() };

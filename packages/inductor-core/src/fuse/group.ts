@@ -4,6 +4,7 @@
  * All members of a loop group live in the group's loop variables: `place` says what each of a node's
  * own variables is there. A member runs once per outer point or for every inner point.
  */
+import type { IrBuilder } from '../ir/build.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type {
   AttentionNode,
@@ -70,8 +71,8 @@ export interface ExternGroup extends GroupBase {
 /** See the file header. */
 export type Group = LoopGroup | MatmulGroup | AttentionGroup | RecurrenceGroup | ExternGroup;
 
-/** The group of one node; `identity` makes a symbol into an index. */
-export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Group {
+/** The group of one node. */
+export function groupOf(ir: IrBuilder, node: IrNode): Group {
   const base = { id: node.id, nodes: [node] };
   if (node.kind === 'extern') return { ...base, kind: 'extern', extern: node };
   if (node.kind === 'attention') return { ...base, kind: 'attention', attention: node };
@@ -80,7 +81,7 @@ export function groupOf(node: IrNode, identity: (v: SizedLoop) => IndexExpr): Gr
     return { ...base, kind: 'matmul', matmul: node, prologue: [], epilogue: [] };
   const inner = node.kind === 'reduction' ? node.inner : node.steps;
   const order = node.kind === 'reduction' ? node.order : [...node.vars, ...inner];
-  const place = new Map([...node.vars, ...inner].map((v) => [v.name, identity(v)]));
+  const place = new Map([...node.vars, ...inner].map((v) => [v.name, ir.sym(v.name, v.size)]));
   return {
     ...base,
     kind: 'loop',

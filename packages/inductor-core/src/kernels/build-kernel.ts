@@ -33,7 +33,7 @@ import {
   bodyStores,
 } from './group-body.js';
 import { rankedIndices } from './kernel-indices.js';
-import { mergeLoops, orderLoops, splitLoops } from './loop-nest.js';
+import { mergeLoops, type Nest, orderLoops, splitLoops } from './loop-nest.js';
 import { type Parameters, parametersOf } from './parameters.js';
 
 /** A kernel without its name, and the memory of each parameter. */
@@ -58,12 +58,8 @@ class Settler {
   settle(vars: readonly SizedLoop[], prefix: string, reorder: boolean): SizedLoop[] {
     const { ir } = this.context;
     const split = splitLoops(ir, vars, this.indices);
-    const indices =
-      split.old.size === 0
-        ? this.indices
-        : this.indices.map((index) => ir.substituteIndex(index, (name) => split.old.get(name)));
-    const ordered = reorder ? orderLoops(ir, split.vars, indices) : split.vars;
-    const merged = mergeLoops(ir, ordered, indices);
+    // One loop has no order and no neighbours.
+    const merged = split.vars.length < 2 ? split : this.arranged(split, reorder);
     const names = new Map(
       merged.vars.map((v, i) => [v.name, this.target.sym(`${prefix}${i}`, v.size)]),
     );
@@ -76,6 +72,16 @@ class Settler {
       );
     }
     return merged.vars.map((v, i) => ({ name: `${prefix}${i}`, size: v.size }));
+  }
+
+  /** Orders and merges loops. */
+  private arranged({ vars, old }: Nest, reorder: boolean): Nest {
+    const { ir } = this.context;
+    const indices =
+      old.size === 0
+        ? this.indices
+        : this.indices.map((index) => ir.substituteIndex(index, (name) => old.get(name)));
+    return mergeLoops(ir, reorder ? orderLoops(ir, vars, indices) : vars, indices);
   }
 
   /** Names a list of loops, which stay as they are, `prefix0`, `prefix1`, … */
@@ -297,15 +303,24 @@ function built(body: GroupBody, context: EmitContext): KernelDraft {
 /** Builds kernels of bodies; those that differ in their buffers alone get one kernel. */
 export class KernelBuilder {
   private readonly known = new Map<string, KernelDraft['kernel']>();
+  /** The first of them, whose key is found when another one comes: most graphs of one operator have one kernel. */
+  private first: { readonly body: GroupBody; readonly kernel: KernelDraft['kernel'] } | null = null;
 
   constructor(private readonly context: EmitContext) {}
 
   build(body: GroupBody): KernelDraft {
-    const { text, storages } = bodyKey(body, this.context);
-    const kernel = this.known.get(text);
+    const { first, known, context } = this;
+    if (first === null) {
+      const draft = built(body, context);
+      this.first = { body, kernel: draft.kernel };
+      return draft;
+    }
+    if (known.size === 0) known.set(bodyKey(first.body, context).text, first.kernel);
+    const { text, storages } = bodyKey(body, context);
+    const kernel = known.get(text);
     if (kernel !== undefined) return { kernel, storages };
-    const draft = built(body, this.context);
-    this.known.set(text, draft.kernel);
+    const draft = built(body, context);
+    known.set(text, draft.kernel);
     return draft;
   }
 }

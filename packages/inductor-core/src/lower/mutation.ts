@@ -44,7 +44,7 @@ export function* mutationSteps(l: Lowering, mutations: readonly Update[]): Steps
     });
     yield;
   }
-  breakCircles(l, pending);
+  if (pending.length > 1) breakCircles(l, pending);
   for (const { buffer, value } of pending) {
     yield;
     l.addPointwise(buffer, value, true);

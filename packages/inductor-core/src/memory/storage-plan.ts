@@ -65,7 +65,8 @@ class Planner {
   *reuse(): Steps<void> {
     for (const [at, kernel] of this.kernels.entries()) {
       yield;
-      if (kernel.body.kind === 'extern') continue;
+      // Nothing was made before the first one.
+      if (at === 0 || kernel.body.kind === 'extern') continue;
       const dying = (name: string): boolean => {
         const buffer = this.buffers.get(name)!;
         const { output, last, first } = this.sharedBy(name);

@@ -13,10 +13,13 @@ import type { Reg, Regs, VectorBuilder } from './vector-builder.js';
 
 /** The same number in another kind: floats truncate towards zero, and become the least integer where they have none; `bool` is x != 0. */
 export function convert(vb: VectorBuilder, value: Value, to: ElementKind): Value {
+  return value.kind === to ? value : converted(vb, value, to);
+}
+
+function converted(vb: VectorBuilder, value: Value, to: ElementKind): Value {
   const { kind: from, uniform, regs } = value;
   const result = (made: Regs): Value => ({ kind: to, uniform, regs: made });
   const upper = (x: Reg): Code<'v128'> => shuffle32([2, 3, 2, 3], x, x);
-  if (from === to) return value;
   if (to === 'bool') return nonZero(vb, value);
   switch (from) {
     case 'bool':
