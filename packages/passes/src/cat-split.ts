@@ -21,12 +21,14 @@ const SPLITS: ReadonlySet<unknown> = new Set([
 
 /** Simplifies joins and cuts; returns how many nodes it replaced or changed. */
 export function simplifyCatSplit(module: GraphModule): number {
-  const { nodes } = module.graph;
-  if (!nodes.some((node) => node.target === CAT)) return 0;
+  return module.graph.nodes.some((node) => node.target === CAT) ? simplifyJoins(module) : 0;
+}
+
+function simplifyJoins(module: GraphModule): number {
   let changed = 0;
   const sets = new AliasSets(module.graph);
   const moved = new Set<Node>();
-  for (const node of nodes) {
+  for (const node of module.graph.nodes) {
     if (node.op !== 'call_function') continue;
     if (node.target === CAT && flattenJoin(node, sets)) changed++;
     const same = node.target === CAT ? joinedWhole(node) : cutPart(node);

@@ -131,6 +131,11 @@ export function loopBody(context: FusionContext, group: LoopGroup): LoopBody {
       stages: [{ kind: 'outer', reduces: [], stores: orderStores(flat.stores) }],
     };
   }
+  return inStages(context, group, flat);
+}
+
+/** A group with inner loops: what is reduced is known to the stages behind it. */
+function inStages(context: FusionContext, group: LoopGroup, flat: Flat): LoopBody {
   const running = flat.reduces.filter((reduce) => reduce.running);
   const { named } = flat;
   const reduces = onlineSoftmax(
