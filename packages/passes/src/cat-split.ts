@@ -21,14 +21,12 @@ const SPLITS: ReadonlySet<unknown> = new Set([
 
 /** Simplifies joins and cuts; returns how many nodes it replaced or changed. */
 export function simplifyCatSplit(module: GraphModule): number {
-  return module.graph.nodes.some((node) => node.target === CAT) ? simplifyJoins(module) : 0;
-}
-
-function simplifyJoins(module: GraphModule): number {
+  const { nodes } = module.graph;
+  if (!nodes.some((node) => node.target === CAT)) return 0;
   let changed = 0;
   const sets = new AliasSets(module.graph);
   const moved = new Set<Node>();
-  for (const node of module.graph.nodes) {
+  for (const node of nodes) {
     if (node.op !== 'call_function') continue;
     if (node.target === CAT && flattenJoin(node, sets)) changed++;
     const same = node.target === CAT ? joinedWhole(node) : cutPart(node);

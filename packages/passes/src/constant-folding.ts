@@ -36,13 +36,9 @@ interface Folded {
 
 /** Folds constants; returns how many nodes became attributes. */
 export function foldConstants(module: GraphModule, options: ConstantFoldingOptions = {}): number {
-  const hasAttribute = module.graph.nodes.some((node) => node.op === 'get_attr');
-  return hasAttribute ? foldAttributes(module, options) : 0;
-}
-
-function foldAttributes(module: GraphModule, options: ConstantFoldingOptions): number {
   const { maxElements = 2 ** 22, isConstant = () => true } = options;
   const { graph } = module;
+  if (!graph.nodes.some((node) => node.op === 'get_attr')) return 0;
   const sets = new AliasSets(graph);
   const folded = new Map<Node, Folded>();
   for (const node of graph.nodes) {

@@ -5,7 +5,6 @@
  * `enable_gqa`. Neither the copies nor the sums of their gradients remain. On captured graphs.
  */
 import { type Argument, type GraphModule, Node, emitOp, tensorVal } from '@tessera/graph';
-import type { OpOverload } from '@tessera/tensor';
 import { findOp, getOp } from '@tessera/tensor/internal';
 import type { Pass } from './pass.js';
 import { writeRegions } from './write-regions.js';
@@ -18,10 +17,7 @@ export function shareHeads(module: GraphModule): number {
   const attention = findOp('aten::scaled_dot_product_attention');
   if (attention === undefined) return 0;
   const calls = module.graph.nodes.filter(({ target }) => target === attention);
-  return calls.length === 0 ? 0 : readShared(module, attention, calls);
-}
-
-function readShared(module: GraphModule, attention: OpOverload, calls: readonly Node[]): number {
+  if (calls.length === 0) return 0;
   const regions = writeRegions(module);
   let count = 0;
   for (const node of calls) {

@@ -104,7 +104,6 @@ export function orderLoops(
   vars: readonly SizedLoop[],
   indices: readonly IndexExpr[],
 ): SizedLoop[] {
-  if (vars.length < 2) return [...vars];
   const strides = vars.map((v) => indices.map((index) => strideOf(ir.linear(index), v.name)));
   const before = (a: number, b: number): boolean => {
     for (let i = 0; i < indices.length; i++) {

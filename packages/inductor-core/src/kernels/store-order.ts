@@ -7,13 +7,7 @@ import { type BodyStore, loadedBuffers } from './group-body.js';
 /** The stores in an order in which none overwrites what a later one still reads; otherwise as given. */
 export function orderStores(stores: readonly BodyStore[]): BodyStore[] {
   const overwriting = stores.filter((store) => store.buffer.kind === 'input');
-  return overwriting.length === 0 ? [...stores] : readersFirst(stores, overwriting);
-}
-
-function readersFirst(
-  stores: readonly BodyStore[],
-  overwriting: readonly BodyStore[],
-): BodyStore[] {
+  if (overwriting.length === 0) return [...stores];
   const reads = new Map(stores.map((store) => [store, loadedBuffers([store.value])]));
   const ordered = stores.filter((store) => store.buffer.kind !== 'input');
   const waiting = new Set(overwriting);

@@ -52,10 +52,7 @@ export function boundKeys(module: GraphModule): BoundedGraph | null {
   const attention = getOp('aten::_scaled_dot_product_flash_attention_for_cpu');
   const isBounded = ({ target, args: [, key, , , , mask] }: Node): boolean =>
     target === attention && hasKeys(mask, keysOf(key)) && keyBound(mask) !== null;
-  return module.graph.nodes.some(isBounded) ? withCuts(module, isBounded) : null;
-}
-
-function withCuts(module: GraphModule, isBounded: (node: Node) => boolean): BoundedGraph {
+  if (!module.graph.nodes.some(isBounded)) return null;
   const copy = copyModule(module);
   const cuts = new Cuts(copy);
   for (const node of copy.graph.nodes.filter(isBounded)) {

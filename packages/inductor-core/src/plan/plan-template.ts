@@ -83,7 +83,7 @@ export function scratchOf(
     numbers.push(i);
     return [{ ...source, bytes: valueOf(numel) * bytesOf(dtype) }];
   });
-  return { numbers, order: numbers.length === 0 ? [] : packingOrder(intervals) };
+  return { numbers, order: packingOrder(intervals) };
 }
 
 /** Buffers of a template with their sizes and places, and the size of the arena in bytes. */
@@ -94,9 +94,10 @@ export function buffersAt(
 ): { readonly buffers: readonly PlanBuffer[]; readonly arenaBytes: number } {
   const numels = template.buffers.map(({ numel }) => valueOf(numel));
   const { numbers, order } = scratchOf(template, bytesOf);
-  const bytes = numbers.map((i) => numels[i]! * bytesOf(template.buffers[i]!.dtype));
-  const { offsets, total } =
-    bytes.length === 0 ? { offsets: [], total: 0 } : packInOrder(order, bytes);
+  const { offsets, total } = packInOrder(
+    order,
+    numbers.map((i) => numels[i]! * bytesOf(template.buffers[i]!.dtype)),
+  );
   let next = 0;
   const buffers = template.buffers.map(({ name, dtype, source }, i): PlanBuffer => ({
     name,

@@ -22,13 +22,7 @@ export function inTwoPasses<S extends Size>(
     stmt.kind === 'reduce' &&
     (stmt.op === 'welford' || stmt.op === 'online_softmax') &&
     isChosen(stmt);
-  return kernel.stages.some(({ body }) => body.some(splits)) ? splitStages(kernel, splits) : kernel;
-}
-
-function splitStages<S extends Size>(
-  kernel: LoopKernel<S>,
-  splits: (stmt: Stmt) => stmt is ReduceStmt,
-): LoopKernel<S> {
+  if (!kernel.stages.some(({ body }) => body.some(splits))) return kernel;
   const known = postorder(kernel.stages.flatMap(({ body }) => body).flatMap(stmtRoots));
   const stages = kernel.stages.flatMap((stage): Stage[] => {
     const split = stage.body.filter(splits);

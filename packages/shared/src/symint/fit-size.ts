@@ -224,25 +224,22 @@ function productsOf(terms: readonly FitTerm[]): FitTerm[] {
 }
 
 /** A term of others, whose expression is made when it is the one that fits: one of a hundred does. */
-class Combined implements FitTerm {
-  readonly at: readonly number[];
-
-  constructor(
-    private readonly a: FitTerm,
-    private readonly b: FitTerm,
-    op: (x: number, y: number) => number,
-    private readonly make: (x: Size, y: Size) => Size,
-  ) {
-    this.at = a.at.map((value, i) => op(value, b.at[i]!));
-  }
-
-  get size(): Size {
-    return this.make(this.a.size, this.b.size);
-  }
+function combined(
+  a: FitTerm,
+  b: FitTerm,
+  op: (x: number, y: number) => number,
+  make: (x: Size, y: Size) => Size,
+): FitTerm {
+  return {
+    at: a.at.map((value, i) => op(value, b.at[i]!)),
+    get size() {
+      return make(a.size, b.size);
+    },
+  };
 }
 
 function times(a: FitTerm, b: FitTerm): FitTerm {
-  return new Combined(a, b, (x, y) => x * y, sizeMul);
+  return combined(a, b, (x, y) => x * y, sizeMul);
 }
 
 function sumsOf(terms: readonly FitTerm[]): FitTerm[] {
@@ -250,8 +247,8 @@ function sumsOf(terms: readonly FitTerm[]): FitTerm[] {
     terms
       .slice(i + 1)
       .flatMap((b) => [
-        new Combined(a, b, (x, y) => x + y, sizeAdd),
-        new Combined(a, b, (x, y) => x - y, sizeSub),
+        combined(a, b, (x, y) => x + y, sizeAdd),
+        combined(a, b, (x, y) => x - y, sizeSub),
       ]),
   );
 }
