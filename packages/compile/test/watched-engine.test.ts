@@ -1,11 +1,13 @@
 /**
- * @file Hooks on saved tensors, and anomaly mode, inside and around compiled functions: they see what eager code shows.
+ * @file Hooks on saved tensors, inference tensors and anomaly mode, inside and around compiled functions: they see what
+ * eager code shows.
  */
 import {
   type SavedTensorHooks,
   type Tensor,
   checkpoint,
   detectAnomaly,
+  inferenceMode,
   tensor,
   withSavedTensorHooks,
 } from '@tessera/tensor';
@@ -66,9 +68,73 @@ describe('hooks on saved tensors', () => {
     );
   });
 
+  it('are given what the backward of a compiled function keeps, and what they give back counts', () => {
+    const fn = compile((x: Tensor) => x.mul(x));
+    for (let i = 0; i < 3; i++) {
+      const packs: number[][] = [];
+      const hooks = {
+        pack: (t: Tensor) => (packs.push([...t.sizes]), t),
+        unpack: (t: Tensor) => t.mul(3),
+      };
+      const x = tensor([1, 2], { requiresGrad: true });
+      const y = withSavedTensorHooks(hooks, () => fn(x));
+      y.sum().backward(null, { retainGraph: true });
+      y.sum().backward();
+      expect(packs).toEqual([[2]]);
+      expect(x.grad!.toArray()).toEqual([12, 24]);
+    }
+  });
+
+  it('spare what the caller may modify: eager autograd keeps none of it', () => {
+    const fn = compile((x: Tensor, y: Tensor) => x.mul(2).add(y));
+    const [x, y] = [tensor([1, 2], { requiresGrad: true }), tensor([3, 4])];
+    const z = withSavedTensorHooks(tripled, () => fn(x, y));
+    y.zero_();
+    z.sum().backward();
+    expect(x.grad!.toArray()).toEqual([2, 2]);
+  });
+
+  it('have a compiled function run again in a checkpointed region', () => {
+    const count = (wrap: (fn: (x: Tensor) => Tensor) => (x: Tensor) => Tensor): unknown[] => {
+      const seen: unknown[] = [];
+      let runs = 0;
+      const region = wrap((x) => (runs++, x.mul(x).sin().mul(x)));
+      for (let i = 1; i < 4; i++) {
+        const x = tensor([0.5, i], { requiresGrad: true });
+        const y = checkpoint(region, x);
+        const before = runs;
+        y.sum().backward();
+        seen.push(before, runs, x.grad!.toArray());
+      }
+      return seen;
+    };
+    const [actual, expected] = [count(compile), count((fn) => fn)];
+    expect(actual.map((value) => (Array.isArray(value) ? 0 : value))).toEqual(
+      expected.map((value) => (Array.isArray(value) ? 0 : value)),
+    );
+    expect(actual.flat()).toEqual(expected.flat().map((v) => expect.closeTo(v as number, 5)));
+  });
+
   it('but a checkpointed region is part of the graph', () => {
     const fn = (x: Tensor): Tensor => checkpoint((t: Tensor) => t.sin().mul(t), x);
     expect(compile(fn, { fullgraph: true })(tensor([1, 2])).toArray()).toHaveLength(2);
+  });
+});
+
+describe('tensors of inference mode', () => {
+  const w = tensor([1, 2], { requiresGrad: true });
+
+  it.each([1, 3])('are refused where backward would keep them, in call %i too', (calls) => {
+    const fn = compile((x: Tensor) => x.mul(w).sum());
+    for (let i = 1; i < calls; i++) fn(tensor([3, 4])).backward();
+    const x = inferenceMode(() => tensor([3, 4]));
+    expect(() => fn(x)).toThrow('Inference tensors cannot be saved for backward');
+  });
+
+  it('are taken where it does not', () => {
+    const fn = compile((x: Tensor) => x.add(w).sum());
+    fn(inferenceMode(() => tensor([3, 4]))).backward();
+    expect(w.grad).not.toBeNull();
   });
 });
 

@@ -153,6 +153,8 @@ export { type CheckpointStep, checkpointWith } from './autograd/activation-check
 export { type HostCode, hostCall, tracedHostCalls } from './autograd/host-call.js';
 export { anomaly } from './autograd/anomaly-state.js';
 export { FunctionNode } from './autograd/function-node.js';
+export { SavedTensor } from './autograd/saved-tensor.js';
+export { savedTensorHooks } from './autograd/saved-tensor-hooks.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
 
 // Random numbers

@@ -15,6 +15,7 @@ import {
 import {
   type Edge,
   type GradMeta,
+  SavedTensor,
   type StorageKeeper,
   gradMode,
   holdGradient,
@@ -22,6 +23,7 @@ import {
   modifiedSince,
   backwardTwice,
   outsideScopes,
+  savedTensorHooks,
   setHistory,
   show,
   withoutModes,
@@ -71,8 +73,23 @@ export interface BackwardProgram {
   readonly forSizes: (sizes: readonly number[]) => BackwardProgram | null;
 }
 
+/**
+ * Saved values as a node keeps them: hooks that are in force pack what eager autograd would keep, too.
+ *
+ * @throws inference-tensor if one of those was made in inference mode
+ */
+function packed({ watched }: BackwardProgram, saved: readonly unknown[]): readonly unknown[] {
+  const isForInference = saved.some((value) => isTensor(value) && value.storage.isInference);
+  if (savedTensorHooks.active === null && !isForInference) return saved;
+  const spared = new Set(watched.map(({ index }) => index));
+  return saved.map((value, i) =>
+    isTensor(value) && !spared.has(i) ? new SavedTensor(value) : value,
+  );
+}
+
 /** See the file header. Output `i` of the node is the value of tangent `i`. */
 export class CompiledFunctionBackward extends GradNode implements StorageKeeper {
+  /** Those that hooks have packed are a `SavedTensor`. */
   private saved: readonly unknown[];
   private readonly versions: readonly number[];
   /** Watched values as they were, of those that have changed. */
@@ -95,7 +112,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     private readonly own: readonly number[],
   ) {
     super('CompiledFunctionBackward', edges, metas);
-    this.saved = saved;
+    this.saved = packed(program, saved);
     this.versions = saved.map((value) => (isTensor(value) ? value.storage.version : 0));
     for (const { index } of program.watched) {
       const value = saved[index];
@@ -244,6 +261,7 @@ export class CompiledFunctionBackward extends GradNode implements StorageKeeper 
     let saved = this.saved;
     for (const i of reads) {
       const value = this.saved[i];
+      if (value instanceof SavedTensor) saved = saved.with(i, value.unpack(this.name));
       if (!isTensor(value) || value.storage.version === this.versions[i]) continue;
       const copy = this.copies.get(i);
       const keptFor = this.program.watched.find(({ index }) => index === i)?.keptFor;
