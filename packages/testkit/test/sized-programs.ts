@@ -223,6 +223,8 @@ export const SIZED_PROGRAMS: Readonly<Record<string, SizedProgram>> = {
         F.interpolate(a, { size: [9, 2 * a.sizes[3]!], mode: 'bicubic' }),
         F.interpolate(a, { size: [4, 30], mode: 'bilinear', antialias: true }),
         F.interpolate(a, { size: y.sizes.slice(2), mode: 'bilinear', antialias: true }),
+        F.interpolate(a, { size: [3, 30], mode: 'bicubic', antialias: true }),
+        F.interpolate(a, { size: y.sizes.slice(2), mode: 'bicubic', antialias: true }),
       ];
       return out.flatMap((t) => [t.detach(), ...(grad(t.square().sum(), [a]) as Tensor[])]);
     },

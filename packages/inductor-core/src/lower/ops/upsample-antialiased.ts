@@ -65,8 +65,9 @@ function reachOf(
   }
   const [outputs, inputs] = outputsPerInput(resize);
   const quotient = backward ? ([outputs, inputs] as const) : ([inputs, outputs] as const);
-  // `|t · S + S / 2 - 1 / 2 - f|` is less than S, or than 1 where S is less.
-  return boundedBy(l, quotient, from, [2, 1], [3, -1]);
+  // `|t · S + S / 2 - 1 / 2 - f|` is less than S, or than 1 where S is less; a cubic filter is twice as wide.
+  const width = resize.isCubic ? 2 : 1;
+  return boundedBy(l, quotient, from, [2 * width, 1], [2 * width + 1, -1]);
 }
 
 /** Resizes dimension `at`; backward, `x` is the gradient of the result. */
@@ -152,19 +153,13 @@ const backward =
   (l, [g, , , ...rest], call) =>
     resizedImage(l, g, [call.shape.slice(2), g.shape.slice(2)], rest, { isCubic, backward: true });
 
-const linearLowerings: LoweringTable = lowerings({
+/** Lowerings by overload name. */
+export const antialiasedLowerings: LoweringTable = lowerings({
   'aten::_upsample_bilinear2d_aa': forward(false),
   'aten::_upsample_bilinear2d_aa_backward': backward(false),
+  'aten::_upsample_bicubic2d_aa': forward(true),
+  'aten::_upsample_bicubic2d_aa_backward': backward(true),
 });
 
-/** Lowerings by overload name. */
-export const antialiasedLowerings: LoweringTable = {
-  ...linearLowerings,
-  ...lowerings({
-    'aten::_upsample_bicubic2d_aa': forward(true),
-    'aten::_upsample_bicubic2d_aa_backward': backward(true),
-  }),
-};
-
-/** See `takesSizes`; how far a cubic filter reaches is computed of known sizes only. */
-export const SIZED_AVERAGES: readonly string[] = Object.keys(linearLowerings);
+/** See `takesSizes`. */
+export const SIZED_AVERAGES: readonly string[] = Object.keys(antialiasedLowerings);
