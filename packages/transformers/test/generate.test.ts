@@ -2,7 +2,7 @@
  * @file Generation: one computation for all prompts and tokens, and what ends it.
  */
 import { observeCompilations } from '@tessera/compile';
-import { noGrad, randn, tensor } from '@tessera/tensor';
+import { type Tensor, noGrad, randn, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { type CausalLM, GrowingCache, StaticCache, TextGenerator } from '../src/index.js';
 import { Texts } from '../src/generate/texts.js';
@@ -79,7 +79,7 @@ describe('TextGenerator', () => {
     expect([answer, more]).toEqual([greedily(model, prompt, 3), greedily(model, longer, 2)]);
   });
 
-  it('computes a prompt anew when weights have changed, and when taking it in failed', async () => {
+  it('computes a prompt anew when weights or hooks have changed, and when taking it in failed', async () => {
     const own = tinyModel();
     const eager = new TextGenerator(own, { maxLength: 48, chunk: 8, compile: false });
     const prompt = Array.from({ length: 20 }, (_, i) => (i * 5) % 37);
@@ -93,6 +93,16 @@ describe('TextGenerator', () => {
     await expectFresh();
     // Conversion replaces the memory.
     own.to('float64').to('float32');
+    await expectFresh();
+
+    let scale = 1;
+    const hook = own.model.layers[0]!.registerForwardHook((_module, _inputs, out) =>
+      (out as Tensor).mul(scale),
+    );
+    await expectFresh();
+    scale = -2;
+    await expectFresh();
+    hook.remove();
     await expectFresh();
 
     // Another prompt overwrites the first chunk of the cache and fails at the second one.

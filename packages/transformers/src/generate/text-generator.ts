@@ -73,7 +73,7 @@ export class TextGenerator {
   /** What lies in the cache, for a batch of one: prompts that begin with it skip it. */
   private inCache: number[] = [];
   /** The weights that computed it. */
-  private weights: WeightMark[] = [];
+  private weights: WeightMark[] | null = null;
   private busy = false;
 
   /** @throws invalid-argument */

@@ -10,17 +10,23 @@ export interface WeightMark {
   readonly version: number;
 }
 
-/** Marks of all parameters and buffers, in order. */
-export function weightMarks(model: Module): WeightMark[] {
+/** Marks of all parameters and buffers, in order; null where hooks see calls, which may compute anything. */
+export function weightMarks(model: Module): WeightMark[] | null {
+  for (const module of model.modules()) if (module.hasHooks) return null;
   return [...model.parameters(), ...model.buffers()].map(({ storage }) => ({
     storage,
     version: storage.version,
   }));
 }
 
-/** Whether nothing was written or replaced between two marks. */
-export function sameWeights(now: readonly WeightMark[], before: readonly WeightMark[]): boolean {
+/** Whether what was computed at the marks `before` is what would be computed now. */
+export function sameWeights(
+  now: readonly WeightMark[] | null,
+  before: readonly WeightMark[] | null,
+): boolean {
   return (
+    now !== null &&
+    before !== null &&
     now.length === before.length &&
     now.every(
       ({ storage, version }, i) => storage === before[i]!.storage && version === before[i]!.version,
