@@ -44,12 +44,12 @@ function outputMeta({ input, weight, bias, running_mean, running_var }: BatchArg
       { hints: ['The input is [N, C, …].'] },
     );
   const channels = input.sizes[1];
-  for (const [name, value] of Object.entries({ weight, bias, running_mean, running_var })) {
+  for (const [name, value] of Object.entries({ running_mean, running_var, weight, bias })) {
     const tensor = value;
     if (tensor == null || (tensor.ndim === 1 && tensor.sizes[0] === channels)) continue;
     throw new TesseraError(
       'shape-mismatch',
-      `batch_norm: ${name} should contain ${channels} elements not ${formatSizes(tensor.sizes)}`,
+      `batch_norm: ${name} should contain ${channels} elements not ${tensor.ndim === 1 ? tensor.sizes[0] : formatSizes(tensor.sizes)}`,
       { hints: [`The input ${formatSizes(input.sizes)} has ${channels} channels.`] },
     );
   }
