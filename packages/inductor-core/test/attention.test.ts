@@ -181,6 +181,73 @@ describe('attention kernels', () => {
     });
   });
 
+  describe('that keep gradients of scores', () => {
+    const attention = new AttentionKernels({ widest: 64, keepsWeights: () => true });
+
+    it.each(CASES)('compute what eager does: %o', (item) => {
+      const given = inputs(item);
+      const wanted = eager(item, given);
+      const graph = attentionGraph(item);
+      const results = compileToExecutable(
+        graph,
+        interpreterBackend({ attention }),
+      )(given) as Tensor[];
+      for (const [i, result] of results.entries()) {
+        const [a, w] = [result, wanted[i]!].map((x) => Array.from(readNumbers(x)));
+        for (const [at, x] of a!.entries())
+          if (x !== w![at]) expect(x, `result ${i} at ${at}`).toBeCloseTo(w![at]!, 5);
+      }
+    });
+
+    it('make scores once: the gradient of the query reads what those of key and value store', () => {
+      const item = CASES[2]!;
+      const made = plan(item, { attention });
+      expect(planFromJson(planToJson(made))).toEqual(made);
+      const kernels = made.kernels.filter((kernel) => kernel.kind === 'attention');
+      expect(kernels.map(({ scores }) => scores.length)).toEqual([1, 2, 0]);
+      expect(kernels.map(({ weightStores }) => weightStores.length)).toEqual([0, 1, 0]);
+      expect(printKernel(kernels[1]!)).toContain('  weights:\n    out2[');
+      expect(printKernel(kernels[2]!)).toMatchInlineSnapshot(`
+        "attention fused_scaled_dot_product_flash_attention_for_cpu_backward_3(in0: f32, in1: f32, write out0: f32)
+          batch [b0:2, b1:4] m [m0:16] j [j0:17] k [k0:6] n [n0:6] acc f32 lower triangle
+          weight0:
+            t0: i32 = index(j0)
+            t1: i32 = index(m0)
+            t2: bool = t0 <= t1
+            t3: f32 = in0[1088*b0 + 272*b1 + 17*m0 + j0]
+            t4: f32 = where(t2, t3, 0)
+            weight0 = t4
+          value0:
+            t0: f32 = in1[204*b0 + 102*(b1 div 2) + 6*j0 + n0]
+            value0 = t0
+          epilogue:
+            out0[384*b0 + 24*m0 + 6*b1 + n0] = acc0"
+      `);
+      for (const kernel of kernels) verifyKernel(kernel);
+      const sooner = { ...kernels[1]!, softmax: true, weights: [kernels[1]!.weights[1]!] };
+      expect(() => verifyKernel({ ...sooner, values: [sooner.values[0]!], epilogue: [] })).toThrow(
+        'weights of a softmax are not known before the end of their row',
+      );
+    });
+
+    it('where the device has memory for so many, and binds a buffer more', () => {
+      const item = CASES[2]!;
+      const asked: number[][] = [];
+      const keepsWeights = (...of: number[]): boolean => asked.push(of) > 1;
+      const some = new AttentionKernels({ widest: 64, keepsWeights });
+      expect(attentionKernels(item, { attention: some }).at(-1)!.scores).toHaveLength(2);
+      expect(attentionKernels(item, { attention: some }).at(-1)!.scores).toHaveLength(0);
+      const call = [BATCH * 4 * 16 * 17, WIDTH];
+      expect(asked).toEqual([call, call]);
+      expect(attentionKernels(item, { attention, maxBuffersPerKernel: 8 })).toHaveLength(3);
+      expect(
+        attentionKernels(item, { attention, maxBuffersPerKernel: 8 }).some(
+          ({ weightStores }) => weightStores.length > 0,
+        ),
+      ).toBe(false);
+    });
+  });
+
   describe('that sum columns', () => {
     const attention = new AttentionKernels({ widest: 64, sumsColumns: () => true });
 

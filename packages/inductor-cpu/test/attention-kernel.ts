@@ -129,6 +129,7 @@ export function forward(spec: AttentionSpec): AttentionCase {
       epilogue: [d.store('out', d.element(d.rows, 'n0'), 0)],
       rowStores: [d.store('sums', d.rows, 0, acc)],
       columnStores: [],
+      weightStores: [],
     },
     {
       q: elements(rows),
@@ -176,6 +177,7 @@ export function gradients(spec: AttentionSpec): AttentionCase {
       epilogue: ['dv', 'dk'].map((buf, q) => d.store(buf, d.element(d.rows, 'n0'), q)),
       rowStores: [],
       columnStores: [d.store('dq', d.element(d.columns, 'n0'), 0, acc)],
+      weightStores: [],
     },
     {
       ...{ k: ofRows, v: ofRows, dv: ofRows, dk: ofRows },

@@ -21,6 +21,7 @@ import {
   attentionData,
   forwardAttention,
   gradientAttention,
+  keptAttention,
   type AttentionSpec,
 } from './support/attention-kernel.js';
 
@@ -242,6 +243,20 @@ describe('schedules of attention in tiles', () => {
   it('of columns in turns', () => {
     const spec: AttentionSpec = { batch: 2, m: 17, j: 18, width: 6, turns: 3, triangle: 'upper' };
     compare(gradientAttention(spec), attentionData(spec), { tile: SMALL });
+  });
+
+  it('of weights that are stored, and of sums with them', () => {
+    for (const spec of shapes) {
+      const data = { ...attentionData(spec), kept: Array(spec.batch * spec.j * spec.m).fill(0) };
+      for (const tile of [SMALL, BLOCKS]) {
+        for (const triangle of ['none', 'upper'] as const)
+          compare(gradientAttention({ ...spec, triangle, kept: true }), data, { tile });
+        for (const triangle of ['none', 'lower'] as const)
+          compare(keptAttention({ ...spec, triangle }), attentionData(spec), { tile });
+      }
+    }
+    const turns: AttentionSpec = { batch: 2, m: 17, j: 18, width: 6, turns: 3, kept: true };
+    compare(gradientAttention(turns), attentionData(turns), { tile: SMALL });
   });
 
   it('of rows that see nothing: zeros and -∞', () => {

@@ -12,10 +12,12 @@ import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { generateAttention } from '../src/codegen/scheduled/attention.js';
 import { directVariant } from '../src/codegen/variant.js';
 import { BASELINE_TARGET } from '../src/index.js';
+import { wgslCapabilities } from '../src/runtime/wgsl-backend.js';
 import {
   attentionData,
   forwardAttention,
   gradientAttention,
+  keptAttention,
   type AttentionSpec,
 } from './support/attention-kernel.js';
 import { openGpu } from './support/open-gpu.js';
@@ -70,6 +72,18 @@ describe.skipIf(gpu === null)('attention kernels on the device', () => {
     });
   }
 
+  it.each(SHAPES)('stores weights, and sums with them: %o', async (shape) => {
+    const data = attentionData(shape);
+    await compare(gradientAttention({ ...shape, turns: 3, kept: true }), {
+      ...attentionData({ ...shape, turns: 3 }),
+    });
+    const kept = data['kept']!.map(() => 0);
+    const causal: AttentionSpec = { ...shape, triangle: 'upper', kept: true };
+    await compare(gradientAttention(causal), { ...data, kept });
+    for (const triangle of ['none', 'lower'] as const)
+      await compare(keptAttention({ ...shape, triangle }), data);
+  });
+
   it('gives zeros and -∞ for rows that see nothing', async () => {
     const shape: AttentionSpec = { batch: 1, m: 20, j: 40, width: 8 };
     await compare(forwardAttention(shape), attentionData(shape, [0, 7, 19]));
@@ -83,6 +97,21 @@ describe.skipIf(gpu === null)('attention kernels on the device', () => {
       await compare(gradientAttention(shape), attentionData(shape), { tile });
     });
   }
+});
+
+describe('gradients of scores', () => {
+  it('are kept where they are one binding of at most 256 MiB, of heads of 64 on', () => {
+    const keeps = (count: number, width: number, maxBindingBytes: number): boolean | undefined =>
+      wgslCapabilities({ ...BASELINE_TARGET, maxBindingBytes }).attention!.limits.keepsWeights?.(
+        count,
+        width,
+      );
+    expect(keeps(2 ** 26, 64, 2 ** 31)).toBe(true);
+    expect(keeps(2 ** 26 + 1, 64, 2 ** 31)).toBe(false);
+    expect(keeps(2 ** 26, 63, 2 ** 31)).toBe(false);
+    expect(keeps(2 ** 25, 64, 2 ** 27)).toBe(true);
+    expect(keeps(2 ** 25 + 1, 64, 2 ** 27)).toBe(false);
+  });
 });
 
 describe('tiles of attention', () => {

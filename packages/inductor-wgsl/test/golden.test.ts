@@ -12,7 +12,7 @@ import {
   type WgslTarget,
 } from '../src/index.js';
 import { inHalves } from '../src/codegen/matrices/bfloat-matmul.js';
-import { forwardAttention, gradientAttention } from './support/attention-kernel.js';
+import { forwardAttention, gradientAttention, keptAttention } from './support/attention-kernel.js';
 import { recurrenceKernel } from './support/recurrence-kernel.js';
 import { convolutionKernel, matmulKernel, matmulOfRows } from './support/matmul-kernel.js';
 import {
@@ -89,6 +89,16 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   [
     'attention-gradients',
     gradientAttention({ batch: 2, m: 100, j: 100, width: 32, turns: 2 }),
+    BASELINE_TARGET,
+  ],
+  [
+    'attention-gradients-kept',
+    gradientAttention({ batch: 2, m: 100, j: 100, width: 32, triangle: 'upper', kept: true }),
+    BASELINE_TARGET,
+  ],
+  [
+    'attention-of-kept',
+    keptAttention({ batch: 2, m: 100, j: 100, width: 32, triangle: 'lower' }),
     BASELINE_TARGET,
   ],
   ['recurrence', recurrenceKernel(4, 92, 6), BASELINE_TARGET],

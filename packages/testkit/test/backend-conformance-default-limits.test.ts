@@ -32,6 +32,7 @@ it.skipIf(gpu === null)('the device offers no more than every WebGPU does', () =
     maxWorkgroupThreads: 256,
     maxWorkgroupBytes: 16384,
     maxWorkgroupsPerDimension: 65535,
+    maxBindingBytes: 2 ** 27,
   });
   expect(device!.limits.maxStorageBufferBindingSize).toBe(128 * 2 ** 20);
 });

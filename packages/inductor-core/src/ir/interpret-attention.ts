@@ -44,6 +44,7 @@ export function runAttention(kernel: AttentionKernel, frame: Frame): void {
   const sumCells = kernel.columnSums.map(({ value }) => summing.compile(value));
   const rowStores = compileStores(frame, kernel.rowStores);
   const columnStores = compileStores(frame, kernel.columnStores);
+  const weightStores = compileStores(frame, kernel.weightStores);
   const counts = reach(kernel, frame);
   const logits = kernel.softmax;
   const rowOf = (totals: readonly number[][]): void => {
@@ -63,6 +64,10 @@ export function runAttention(kernel: AttentionKernel, frame: Frame): void {
       }
       weighing.run();
       for (const [q, cell] of weightCells.entries()) weights[q]!.push(cell());
+      if (kernel.weightStores.length === 0) return;
+      for (const [q, list] of weights.entries())
+        frame.acc(q).value = toComputeType(list.at(-1)!, accDtype);
+      weightStores();
     });
     const logSum = logits ? softmaxOf(weights[0]!) : 0;
     forEachPoint(frame, kernel.n, () => {

@@ -73,7 +73,12 @@ export function recurrenceRoots({
 export function kernelStmts(kernel: GeneratedKernel<Size>): readonly Stmt[] {
   if (kernel.kind === 'matmul') return kernel.epilogue;
   if (kernel.kind === 'attention')
-    return [...kernel.epilogue, ...kernel.rowStores, ...kernel.columnStores];
+    return [
+      ...kernel.epilogue,
+      ...kernel.rowStores,
+      ...kernel.columnStores,
+      ...kernel.weightStores,
+    ];
   if (kernel.kind === 'recurrence') return [...kernel.stores, ...kernel.lastStores];
   return kernel.stages.flatMap(({ body }) => body);
 }

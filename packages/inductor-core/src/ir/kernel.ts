@@ -127,6 +127,11 @@ export interface AttentionKernel<S extends Size = number> extends KernelBase {
   readonly rowStores: readonly Stmt[];
   /** Stores over batch, j and n; `acc` c is column sum c there. */
   readonly columnStores: readonly Stmt[];
+  /**
+   * Stores over batch, m and j; `acc` q is weight q there. Without a softmax only. Outside of the triangle they may happen or
+   * not: whoever reads what is stored reads the triangle.
+   */
+  readonly weightStores: readonly Stmt[];
 }
 
 /** See `AttentionKernel`. */

@@ -72,6 +72,7 @@ export function mapKernel<S extends Size>(
         epilogue: body(kernel.epilogue),
         rowStores: body(kernel.rowStores),
         columnStores: body(kernel.columnStores),
+        weightStores: body(kernel.weightStores),
       };
     case 'matmul':
       return {

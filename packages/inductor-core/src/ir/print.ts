@@ -236,6 +236,9 @@ function printAttention(kernel: AttentionKernel<Size>): string[] {
     ...(kernel.columnStores.length === 0
       ? []
       : ['  columns:', ...printBody(kernel.columnStores, '    ')]),
+    ...(kernel.weightStores.length === 0
+      ? []
+      : ['  weights:', ...printBody(kernel.weightStores, '    ')]),
   ];
 }
 

@@ -195,6 +195,9 @@ class Verifier {
     if (!kernel.softmax && kernel.rowStores.length > 0)
       this.fail('only a softmax has a result for a row');
     this.onlyStores(kernel.rowStores, scope(batch, m), ids(kernel.rowStores.slice(0, 1)));
+    if (kernel.softmax && kernel.weightStores.length > 0)
+      this.fail('weights of a softmax are not known before the end of their row');
+    this.onlyStores(kernel.weightStores, scope(batch, m, j), ids(weights));
   }
 
   private recurrence(kernel: RecurrenceKernel): void {

@@ -10,7 +10,7 @@ import type { AttentionBody, BodyStore } from './group-body.js';
 export function attentionBody(context: FusionContext, group: AttentionGroup): AttentionBody {
   const { lowering } = context;
   const { ir } = lowering;
-  const { id: _, nodes: __, origins: ___, results, row, columns, ...shape } = group.attention;
+  const { id: _, nodes: __, origins: ___, results, row, columns, kept, ...shape } = group.attention;
   const inside = new Set(group.nodes);
   const stored = ({ out, coords }: PlacedResult, acc: number): BodyStore[] =>
     context.isStored(out.name, inside)
@@ -28,5 +28,6 @@ export function attentionBody(context: FusionContext, group: AttentionGroup): At
     stores: results.flatMap((result, q) => stored(result, q)),
     rowStores: row === null ? [] : stored(row, 0),
     columnStores: columns.flatMap((result, c) => stored(result, c)),
+    weightStores: kept.flatMap((result) => stored(result, result.weight)),
   };
 }

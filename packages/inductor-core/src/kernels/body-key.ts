@@ -98,7 +98,8 @@ function shapeOf(body: GroupBody, writer: KeyWriter): string {
       return `${loops(body.batch, body.m, body.n, body.k)} ${body.accDtype} ${writer.of(body.a)} ${writer.of(body.b)}`;
     case 'attention': {
       const { scores, weights, values, columnSums } = body;
-      const counted = [scores, weights, values, body.rowStores, body.columnStores];
+      const { rowStores, columnStores, weightStores } = body;
+      const counted = [scores, weights, values, rowStores, columnStores, weightStores];
       const lists = [
         ...counted.map(({ length }) => length),
         ...columnSums.map(({ weight }) => weight),

@@ -251,6 +251,7 @@ function buildAttention(body: AttentionBody, context: EmitContext): KernelDraft 
     epilogue: body.stores.map((s) => settler.store(s)),
     rowStores: body.rowStores.map((s) => settler.store(s)),
     columnStores: body.columnStores.map((s) => settler.store(s)),
+    weightStores: body.weightStores.map((s) => settler.store(s)),
   };
   return { kernel, storages: parameters.storages };
 }

@@ -68,6 +68,7 @@ export interface AttentionBody extends AttentionShape {
   readonly stores: readonly BodyStore[];
   readonly rowStores: readonly BodyStore[];
   readonly columnStores: readonly BodyStore[];
+  readonly weightStores: readonly BodyStore[];
 }
 
 /** Body of a recurrence kernel. */
@@ -88,7 +89,7 @@ export function bodyStores(body: GroupBody): readonly BodyStore[] {
     case 'matmul':
       return body.stores;
     case 'attention':
-      return [...body.stores, ...body.rowStores, ...body.columnStores];
+      return [...body.stores, ...body.rowStores, ...body.columnStores, ...body.weightStores];
     case 'recurrence':
       return [...body.stores, ...body.lastStores];
   }

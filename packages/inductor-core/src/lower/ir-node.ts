@@ -133,6 +133,8 @@ export interface AttentionNode extends Work, AttentionShape {
   readonly row: PlacedResult | null;
   /** Of column sums: over batch, j and n. */
   readonly columns: readonly PlacedResult[];
+  /** Of weights: over batch, m and j. */
+  readonly kept: readonly (PlacedResult & { readonly weight: number })[];
 }
 
 /** What a recurrence kernel computes, but for its parameters and stores. */
@@ -218,7 +220,8 @@ export function nodeOutputs(node: IrNode): readonly IrBuffer[] {
 /** All results of attention or of a recurrence. */
 export function placedResults(node: AttentionNode | RecurrenceNode): readonly PlacedResult[] {
   if (node.kind === 'recurrence') return [...node.results, ...node.last];
-  return [...node.results, ...(node.row === null ? [] : [node.row]), ...node.columns];
+  const row = node.row === null ? [] : [node.row];
+  return [...node.results, ...row, ...node.columns, ...node.kept];
 }
 
 /** Nodes by what they compute with. */

@@ -136,6 +136,7 @@ function bodyToJson(kernel: GeneratedKernel, writer: ExprWriter): Fields {
         epilogue: stmts(kernel.epilogue),
         rowStores: stmts(kernel.rowStores),
         columnStores: stmts(kernel.columnStores),
+        weightStores: stmts(kernel.weightStores),
       };
     case 'recurrence':
       return {

@@ -110,6 +110,7 @@ export function readKernel(json: JsonField): FusedKernel {
     epilogue: stores('epilogue'),
     rowStores: stores('rowStores'),
     columnStores: stores('columnStores'),
+    weightStores: stores('weightStores'),
   };
 }
 

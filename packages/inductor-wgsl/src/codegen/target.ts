@@ -35,6 +35,8 @@ export interface WgslTarget {
   readonly maxWorkgroupThreads: number;
   readonly maxWorkgroupBytes: number;
   readonly maxWorkgroupsPerDimension: number;
+  /** Most bytes of a buffer that a kernel may see. */
+  readonly maxBindingBytes: number;
   /** Workgroups that keep the device busy; tiles shrink and reductions split below it. */
   readonly parallelism: number;
   /**
@@ -53,6 +55,7 @@ export const BASELINE_TARGET: WgslTarget = {
   maxWorkgroupThreads: 256,
   maxWorkgroupBytes: 16384,
   maxWorkgroupsPerDimension: 65535,
+  maxBindingBytes: 2 ** 27,
   parallelism: 256,
   software: false,
 };

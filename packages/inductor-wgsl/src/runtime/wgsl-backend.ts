@@ -43,6 +43,8 @@ import type { WgpuRuntime } from './device/wgpu-runtime.js';
 /** Outer points of a reduction that fill a device, and reduced elements from which splitting others pays. */
 const ENOUGH_POINTS = { gpu: 4096, software: 16 };
 const SPLIT_REDUCTION_THRESHOLD = 16384;
+/** Gradients of scores that are kept: the memory they take at most, and heads for which computing them again takes longer (ADR 33). */
+const KEPT = { bytes: 2 ** 28, narrowest: 64 };
 
 /** What an adapter can do, in the compiler's terms. */
 export function wgslCapabilities(target: WgslTarget): Capabilities {
@@ -56,6 +58,8 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
     attention: new AttentionKernels({
       widest: WIDEST_ATTENTION,
       fewRows: { rows: MOST_ROWS, keys: LONGEST_ROW },
+      keepsWeights: (count, width) =>
+        width >= KEPT.narrowest && 4 * count <= Math.min(KEPT.bytes, target.maxBindingBytes),
     }),
     recurrences: 'registers',
     ...(target.software ? {} : { factoredRows: FACTORED_ROWS, rewriteLowered: turnedRows }),

@@ -14,6 +14,8 @@ export interface AttentionSpec {
   readonly triangle?: AttentionKernel['triangle'];
   /** Factors, values and results are float16. */
   readonly half?: boolean;
+  /** The second weight of gradients is stored, [batch, j, m] for each turn. */
+  readonly kept?: boolean;
 }
 
 function names({ batch, m, j, width, turns = 1 }: AttentionSpec) {
@@ -43,6 +45,7 @@ function names({ batch, m, j, width, turns = 1 }: AttentionSpec) {
     n,
     rows: e.add(e.scale(b, m), row),
     columns: e.add(e.scale(columnBatch, j), column),
+    keptAt: e.add(e.scale(e.add(e.scale(columnBatch, j), column), m), row),
     loops: {
       batch: [loop('b0', batch)],
       m: [loop('m0', m)],
@@ -88,6 +91,7 @@ export function forwardAttention(spec: AttentionSpec): AttentionKernel {
     values: [load('v', columnAt(n))],
     columnSums: [],
     columnStores: [],
+    weightStores: [],
     softmax: true,
     triangle,
     accDtype: TYPE,
@@ -100,8 +104,8 @@ export function forwardAttention(spec: AttentionSpec): AttentionKernel {
 
 /** Two scores, two weights and two results: what the gradients of value and key are made of. */
 export function gradientAttention(spec: AttentionSpec): AttentionKernel {
-  const { e, row, column, rowAt, columnAt, k, n, columns, loops } = names(spec);
-  const { triangle = 'none' } = spec;
+  const { e, row, column, rowAt, columnAt, k, n, columns, keptAt, loops } = names(spec);
+  const { triangle = 'none', kept = false } = spec;
   const inside = e.op('ge', [e.index('int32', column), e.index('int32', row)]);
   const level = e.op('sub', [e.acc(TYPE, 0), e.load(TYPE, 'sums', columns)]);
   const raised = e.op('exp', [e.op('minimum', [level, e.const(TYPE, 1)])]);
@@ -116,6 +120,7 @@ export function gradientAttention(spec: AttentionSpec): AttentionKernel {
       ...['k', 'q', 'v', 'g'].map((name) => ({ name, dtype, access: 'read' as const })),
       { name: 'sums', dtype: TYPE, access: 'read' },
       ...['dv', 'dk'].map((name) => ({ name, dtype, access: 'write' as const })),
+      ...(kept ? [{ name: 'kept', dtype: TYPE, access: 'write' as const }] : []),
     ],
     scalars: [],
     ...loops,
@@ -127,6 +132,9 @@ export function gradientAttention(spec: AttentionSpec): AttentionKernel {
     values: [load('g', columnAt(n)), load('q', columnAt(n))],
     columnSums: [],
     columnStores: [],
+    weightStores: kept
+      ? [{ kind: 'store', buf: 'kept', index: keptAt, value: e.acc(TYPE, 1) }]
+      : [],
     softmax: false,
     triangle,
     accDtype: TYPE,
@@ -136,6 +144,36 @@ export function gradientAttention(spec: AttentionSpec): AttentionKernel {
       index: rowAt(n),
       value: e.cast(e.acc(TYPE, q), dtype),
     })),
+    rowStores: [],
+  };
+}
+
+/** A sum of values with weights that are in memory, [batch, m, j]: what the gradient of the query is made of. */
+export function keptAttention(spec: AttentionSpec): AttentionKernel {
+  const { e, row, column, rowAt, columnAt, n, rows, loops } = names(spec);
+  const { triangle = 'none' } = spec;
+  const weight = e.load(TYPE, 'kept', e.add(e.scale(rows, spec.j), column));
+  const inside = e.op('le', [e.index('int32', column), e.index('int32', row)]);
+  return {
+    kind: 'attention',
+    name: 'kept_gradient',
+    params: [
+      { name: 'kept', dtype: TYPE, access: 'read' },
+      { name: 'k', dtype: TYPE, access: 'read' },
+      { name: 'out', dtype: TYPE, access: 'write' },
+    ],
+    scalars: [],
+    ...loops,
+    scores: [],
+    weights: [triangle === 'lower' ? e.op('where', [inside, weight, e.const(TYPE, 0)]) : weight],
+    values: [e.load(TYPE, 'k', columnAt(n))],
+    columnSums: [],
+    columnStores: [],
+    weightStores: [],
+    softmax: false,
+    triangle,
+    accDtype: TYPE,
+    epilogue: [{ kind: 'store', buf: 'out', index: rowAt(n), value: e.acc(TYPE, 0) }],
     rowStores: [],
   };
 }
@@ -164,5 +202,6 @@ export function attentionData(
     out: list(rows),
     dv: list(rows),
     dk: list(rows),
+    kept: list(batch * turns * j * m),
   };
 }

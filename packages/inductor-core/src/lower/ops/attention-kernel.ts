@@ -2,16 +2,18 @@
  * @file Attention and its gradients as attention kernels, which keep nothing of the size of the scores in memory.
  *
  * The gradient of the query sums over the keys, those of key and value over the queries (of all heads that share
- * them); each kernel computes the weights again from their log Σ exp.
+ * them); each kernel computes the weights again from their log Σ exp. Where a device has memory for them, gradients of the
+ * scores are kept for the query's instead (`keepsWeights`), which needs no scores then.
  */
 import { useAttentionFusion } from '@tessera/passes';
-import { type Size, sizeMul } from '@tessera/shared';
+import { type Size, sizeMul, sizeProduct } from '@tessera/shared';
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import type { Triangle } from '../../ir/kernel.js';
 import { postorder } from '../../ir/walk.js';
-import { type AttentionShape, attentionRoots } from '../ir-node.js';
+import { ExprMath } from '../expr-math.js';
+import { type AttentionNode, type AttentionShape, attentionRoots } from '../ir-node.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { accumulateDtype } from '../reduce.js';
@@ -32,6 +34,8 @@ export interface AttentionLimits {
   readonly pays?: (work: AttentionWork) => boolean;
   /** Whether all gradients are one kernel, for so many heads of key and value; none are where absent. */
   readonly sumsColumns?: (heads: Size) => boolean;
+  /** Whether gradients of the scores of heads so wide, so many, stay in memory from one kernel to the next; never where absent. */
+  readonly keepsWeights?: (count: number, width: number) => boolean;
 }
 
 /** The work of an attention or of its gradients. */
@@ -90,12 +94,24 @@ export class AttentionKernels {
     weights: GradientWeights,
     layouts: GradientLayouts,
   ): LoweredTensor[] | null {
-    return backwardKernels(attention, grad, weights, layouts, this.isAtOnce(attention));
+    const isAtOnce = this.isAtOnce(attention);
+    const isKept = this.isKept(attention);
+    return backwardKernels(attention, grad, weights, layouts, { isAtOnce, isKept });
   }
 
   /** Whether one kernel makes all gradients; it writes whole vectors. */
   private isAtOnce({ batch, keyHeads, width }: Attention): boolean {
     return width % 4 === 0 && this.limits.sumsColumns?.(sizeMul(batch, keyHeads)) === true;
+  }
+
+  /** Of float32 and sizes that are numbers only: memory is bounded then, and halves have faster products. */
+  private isKept({ query, scoreSizes, width }: Attention): boolean {
+    const count = sizeProduct(scoreSizes);
+    return (
+      query.dtype === 'float32' &&
+      typeof count === 'number' &&
+      this.limits.keepsWeights?.(count, width) === true
+    );
   }
 }
 
@@ -225,6 +241,7 @@ function forwardKernel(
     results: [{ out, coords: declared.result }],
     row: { out: row, coords: declared.row },
     columns: [],
+    kept: [],
   });
   return [l.fromBuffer(out), l.fromBuffer(row)];
 }
@@ -243,7 +260,7 @@ function backwardKernels(
   grad: LoweredTensor,
   { weight, step }: GradientWeights,
   [queryLayout, keyLayout, valueLayout]: GradientLayouts,
-  isAtOnce: boolean,
+  { isAtOnce, isKept }: { readonly isAtOnce: boolean; readonly isKept: boolean },
 ): LoweredTensor[] | null {
   const { l, query, key, value, batch, heads, keyHeads, length, keys, width, group } = attention;
   const triangle = (side: Triangle): Triangle => (attention.isCausal ? side : 'none');
@@ -321,6 +338,7 @@ function backwardKernels(
       results: [dValue!, dKey!].map((out) => ({ out, coords })),
       row: null,
       columns: [{ out: dQuery, coords: [place.b, head(place), place.j.at(-1)!, n] }],
+      kept: [],
     });
     const sums = l.fromBuffer(dQuery);
     return [
@@ -332,8 +350,40 @@ function backwardKernels(
   const together = declare(l, ofKeys(['value', 'key']));
   const ofValue = { like: value, layout: valueLayout };
   const ofKey = { like: key, layout: keyLayout };
+  const ownQuery = { like: query, layout: queryLayout };
+  const stored = (
+    declared: Declared,
+    gradients: readonly { readonly like: LoweredTensor; readonly layout: Shape }[],
+    kept: AttentionNode['kept'] = [],
+  ): LoweredTensor[] => {
+    const results = gradients.map(({ like, layout }) => ({
+      out: l.newBuffer(like.dtype, like.shape, layout),
+      coords: declared.result,
+    }));
+    l.addAttention({ ...declared.shape, results, row: null, columns: [], kept });
+    return results.map(({ out }) => l.fromBuffer(out));
+  };
+  if (isKept && fits(l, together, 3)) {
+    const { place } = together;
+    const out = l.newBuffer(common.accDtype, attention.scoreSizes, null);
+    const coords = [place.b, head(place), place.j.at(-1)!, place.m];
+    const [dValue, dKey] = stored(together, [ofValue, ofKey], [{ out, coords, weight: 1 }]);
+    const steps = l.fromBuffer(out);
+    const m = new ExprMath(l.ir);
+    const read: Spec = {
+      ...ofQuery,
+      scores: [],
+      weights: (_, { b, h, m: row, j }) => {
+        const value = steps.load([b, h, row, ...j]);
+        const [first, last] = [j[0]!, row].map((index) => l.ir.index('int32', index));
+        return [attention.isCausal ? m.where(m.le(first!, last!), value, 0) : value];
+      },
+    };
+    const [dQuery] = stored(declare(l, read), [ownQuery]);
+    return [dQuery!, dKey!, dValue!];
+  }
   const kernels = [
-    { declared: declare(l, ofQuery), gradients: [{ like: query, layout: queryLayout }] },
+    { declared: declare(l, ofQuery), gradients: [ownQuery] },
     ...(fits(l, together, 2)
       ? [{ declared: together, gradients: [ofValue, ofKey] }]
       : [
@@ -342,13 +392,8 @@ function backwardKernels(
         ]),
   ];
   if (!kernels.every(({ declared, gradients }) => fits(l, declared, gradients.length))) return null;
-  const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, gradients }) => {
-    const results = gradients.map(({ like, layout }) => ({
-      out: l.newBuffer(like.dtype, like.shape, layout),
-      coords: declared.result,
-    }));
-    l.addAttention({ ...declared.shape, results, row: null, columns: [] });
-    return results.map(({ out }) => l.fromBuffer(out));
-  });
+  const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, gradients }) =>
+    stored(declared, gradients),
+  );
   return [dQuery!, dKey!, dValue!];
 }

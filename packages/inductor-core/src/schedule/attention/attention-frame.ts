@@ -12,7 +12,7 @@ import type { ParallelAxis, ScheduledBody, ScheduledStmt } from '../kernel/sched
 import { loadOrder, type LoadOrder, type ProductOperand } from '../products/operand-order.js';
 import { below, loadRoutine, storeRoutine } from '../products/product-routines.js';
 import { foldGrid, type ThreadTarget } from '../threads/thread-target.js';
-import { rowRoutine, weighRoutine } from './attention-routines.js';
+import { rowRoutine, weighRoutine, weightRoutine } from './attention-routines.js';
 
 /** A group makes `bm` rows of results, `covered` wide, from `bn` columns of weights at a time. */
 export interface AttentionExtents {
@@ -117,6 +117,7 @@ export function attentionFrame(
         : []),
       ...(rowStores.length > 0 ? [rowRoutine(kernel, bm)] : []),
       ...kernel.weights.map((_, q) => weighRoutine(kernel, q, bn, !software)),
+      ...(kernel.weightStores.length > 0 ? [weightRoutine(kernel, bm, bn)] : []),
     ],
     begin: [
       ...(hasSurplus ? [{ kind: 'exit', unless: [below(variable('group'), count)] } as const] : []),

@@ -1,6 +1,7 @@
 /**
  * @file The routines of attention besides those of products: `weigh<q>(batch, down, along)`, which makes four weights along
- * the columns of their scores, and `store_row(batch, down)`, which stores what is known of a whole row.
+ * the columns of their scores, `store_row(batch, down)`, which stores what is known of a whole row, and
+ * `store_weights(batch, down, along)`, which stores weights of four rows.
  */
 import { type Size, isMultiple } from '@tessera/shared';
 import type { AttentionKernel } from '../../ir/kernel.js';
@@ -45,6 +46,37 @@ export function weighRoutine(
     gives: accDtype,
     ...(isQuick && !softmax && { isQuick }),
     body: vector(place, lets, [give]),
+  };
+}
+
+/** Stores the weights of four rows at a column, of tiles of `bm` rows and `bn` columns. */
+export function weightRoutine(
+  { batch, m, j, weights, weightStores }: AttentionKernel<Size>,
+  bm: number,
+  bn: number,
+): Routine {
+  const along = j.slice(-1);
+  const [height, length] = [extent(m), extent(along)];
+  const inside = [
+    ...(isMultiple(height, bm) ? [] : [below(variable('down'), height)]),
+    ...(isMultiple(length, bn) ? [] : [below(variable('along'), length)]),
+  ];
+  const place = vectorPlace(m, 'down');
+  const lets = [
+    ...placesOf([...batch, ...j.slice(0, -1)], variable('batch')),
+    ...placesOf(along, variable('along')),
+    ...place.lets,
+  ];
+  const valid = isMultiple(height, 4) ? 4 : { index: variable(place.lane), limit: height };
+  const stores = weightStores.filter((stmt) => stmt.kind === 'store');
+  return {
+    name: 'store_weights',
+    parameters: ['batch', 'down', 'along'],
+    results: weights.map((_, q) => `weight${q}`),
+    body: [
+      ...(inside.length === 0 ? [] : [{ kind: 'exit', unless: inside } as const]),
+      ...vector(place, lets, stores, valid),
+    ],
   };
 }
 

@@ -7,7 +7,7 @@ import { sum, variable, whole } from '../kernel/places.js';
 import { read, register, set, write } from '../kernel/register-values.js';
 import type { RegisterValue } from '../kernel/registers.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import type { ScheduledBody, SharedArray } from '../kernel/scheduled-kernel.js';
+import type { ScheduledBody, ScheduledStmt, SharedArray } from '../kernel/scheduled-kernel.js';
 import { registerBlock } from '../products/register-block.js';
 import type { AttentionTile } from './attention-tiles.js';
 import { alongOf, downOf, rowShift } from './tile-rows.js';
@@ -40,7 +40,7 @@ export function weighScores(
   ];
   return [
     ...weights.slice(scores.length).map((block) => ({ kind: 'clear', of: block.flat() }) as const),
-    ...scores[0]!.flatMap((row, i) =>
+    ...weights[0]!.flatMap((row, i) =>
       row.flatMap((_, g): ScheduledBody => {
         const of = scores.map((block) => register(block[i]![g]!));
         const made = weights.map((__, q): RegisterValue => ({
@@ -66,18 +66,52 @@ export function weightMemory({ bm, bn }: AttentionTile, padding: 0 | 1): SharedA
   return { name: WEIGHTS, dtype: 'float32', width: 4, rows: bn, length: bm / 4 + padding };
 }
 
+/** A column of four rows of a thread's weights: from its row `4 r` on, at its column `c` of vector `g`. */
+interface WeightColumn {
+  readonly r: number;
+  readonly g: number;
+  readonly c: number;
+  readonly of: (weights: TileRegisters) => RegisterValue;
+}
+
+function eachColumn(
+  { tm, tn }: AttentionTile,
+  visit: (column: WeightColumn) => ScheduledStmt,
+): ScheduledBody {
+  const stmts: ScheduledStmt[] = [];
+  for (let r = 0; r < tm / 4; r++)
+    for (let g = 0; g < tn / 4; g++)
+      for (let c = 0; c < 4; c++) {
+        const of = (weights: TileRegisters): RegisterValue => ({
+          kind: 'pack',
+          of: [0, 1, 2, 3].map((i) => register(weights[4 * r + i]![g]!, c)),
+        });
+        stmts.push(visit({ r, g, c, of }));
+      }
+  return stmts;
+}
+
 /** Lays weights there; a barrier must follow. */
 export function publishWeights(tile: AttentionTile, weights: TileRegisters): ScheduledBody {
-  return Array.from({ length: tile.tm / 4 }, (_, r) =>
-    weights[0]!.flatMap((__, g) =>
-      [0, 1, 2, 3].map((c) => {
-        const of = [0, 1, 2, 3].map((i) => register(weights[4 * r + i]![g]!, c));
-        const column = sum(alongOf(tile, g), whole(c));
-        const row = sum(variable('row'), whole(rowShift(tile, r)));
-        return write(WEIGHTS, column, row, { kind: 'pack', of });
-      }),
-    ),
-  ).flat();
+  return eachColumn(tile, ({ r, g, c, of }) => {
+    const column = sum(alongOf(tile, g), whole(c));
+    const row = sum(variable('row'), whole(rowShift(tile, r)));
+    return write(WEIGHTS, column, row, of(weights));
+  });
+}
+
+/** Stores weights, along the rows: that is how whoever reads them by columns wants them. */
+export function storeWeights(
+  tile: AttentionTile,
+  place: IndexExpr,
+  weights: readonly TileRegisters[],
+): ScheduledBody {
+  return eachColumn(tile, ({ r, g, c, of }) => ({
+    kind: 'visit',
+    routine: 'store_weights',
+    at: [place, downOf(tile, 4 * r), sum(variable('first_j'), alongOf(tile, g), whole(c))],
+    of: weights.map(of),
+  }));
 }
 
 /** Four rows' weights of a column. */

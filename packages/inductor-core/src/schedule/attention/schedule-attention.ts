@@ -30,6 +30,7 @@ import {
 } from './attention-tiles.js';
 import {
   publishWeights,
+  storeWeights,
   type TileRegisters,
   weighScores,
   weightMemory,
@@ -163,6 +164,7 @@ export function scheduleAttention(
         visit: [
           ...scores.flatMap((_, p) => score(p)),
           ...weighScores(tile, place, scores, weights),
+          ...(kernel.weightStores.length === 0 ? [] : storeWeights(tile, place, weights)),
           ...(softmax?.advance ?? []),
           ...(softmax === null ? [] : eachResult(results[0]!, 'mul', (i) => softmax.shrink(i))),
           ...results.flatMap((_, q) => sumValues(q)),

@@ -36,7 +36,16 @@ class AttentionSchedule {
     private readonly schedule: ScalarSchedule,
     private readonly kernel: AttentionKernel<Size>,
   ) {
-    const { j, weights, accDtype, columnSums } = kernel;
+    const { j, weights, accDtype, columnSums, weightStores } = kernel;
+    if (weightStores.length > 0)
+      throw new TesseraError(
+        'kernel-missing',
+        `Attention '${kernel.name}' stores weights, which is scheduled for threads only.`,
+        {
+          context: { kernel: kernel.name },
+          hints: ['Leave `keepsWeights` out of the limits of `AttentionKernels`.'],
+        },
+      );
     if (columnSums.length > 0)
       throw new TesseraError(
         'kernel-missing',

@@ -119,6 +119,8 @@ export function matrixAttentionTile(
     widths !== null &&
     Math.max(widths.k, widths.n) <= WIDEST_ATTENTION &&
     computeType(kernel.accDtype) === 'f32' &&
+    kernel.scores.length > 0 &&
+    kernel.weightStores.length === 0 &&
     kernel.scores.every(({ a, b }) => isHalf(a) && isHalf(b)) &&
     kernel.values.every(isHalf);
   if (!suits) return null;

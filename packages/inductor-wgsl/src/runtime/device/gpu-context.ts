@@ -79,6 +79,7 @@ export class GpuContext {
       ),
       maxWorkgroupBytes: limits.maxComputeWorkgroupStorageSize,
       maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
+      maxBindingBytes: Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize),
       parallelism: software ? PARALLELISM.software : PARALLELISM.gpu,
       software,
     };
