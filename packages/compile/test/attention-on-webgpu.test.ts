@@ -26,8 +26,8 @@ describe.skipIf(!wantsGpu)('gradients of attention on WebGPU', () => {
     };
     const wanted = gradients('cpu', loss);
     for (const [i, x] of gradients('wgpu', compile(loss)).entries()) {
-      const numbers = (await x.toArray()).flat(3) as number[];
-      for (const [at, w] of (wanted[i]!.toArray().flat(3) as number[]).entries())
+      const numbers = ((await x.toArray()) as number[][][][]).flat(3);
+      for (const [at, w] of (wanted[i]!.toArray() as number[][][][]).flat(3).entries())
         expect(Math.abs(numbers[at]! - w), `gradient ${i} at ${at}`).toBeLessThan(2e-5);
     }
   });
