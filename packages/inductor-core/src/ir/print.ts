@@ -232,13 +232,13 @@ function printAttention(kernel: AttentionKernel<Size>): string[] {
     ),
     '  epilogue:',
     ...printBody(kernel.epilogue, '    '),
-    ...(kernel.rowStores.length === 0 ? [] : ['  rows:', ...printBody(kernel.rowStores, '    ')]),
-    ...(kernel.columnStores.length === 0
-      ? []
-      : ['  columns:', ...printBody(kernel.columnStores, '    ')]),
-    ...(kernel.weightStores.length === 0
-      ? []
-      : ['  weights:', ...printBody(kernel.weightStores, '    ')]),
+    ...Object.entries({
+      rows: kernel.rowStores,
+      columns: kernel.columnStores,
+      weights: kernel.weightStores,
+    }).flatMap(([of, stores]) =>
+      stores.length === 0 ? [] : [`  ${of}:`, ...printBody(stores, '    ')],
+    ),
   ];
 }
 

@@ -75,7 +75,7 @@ fn weigh1(batch: u32, down: u32, along: u32, score0: vec4f, score1: vec4f) -> ve
 
 fn store_weights(batch: u32, down: u32, along: u32, weight0: vec4f, weight1: vec4f) {
   if (down >= 100u || along >= 100u) { return; }
-  kept_[(10000u * batch + 100u * along + down) >> 2u] = weight1;
+  kept_[(10000u * batch + 100u * down + along) >> 2u] = weight1;
 }
 
 @compute @workgroup_size(32)
@@ -191,10 +191,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     let weight1_3_0 = weigh1(batch, first_m + row * 4u + 3u, first_j + column * 4u, s0_3_0, s1_3_0);
     s0_3_0 = weight0_3_0;
     s1_3_0 = weight1_3_0;
-    store_weights(batch, first_m + row * 4u, first_j + column * 4u, vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x), vec4f(s1_0_0.x, s1_1_0.x, s1_2_0.x, s1_3_0.x));
-    store_weights(batch, first_m + row * 4u, first_j + column * 4u + 1u, vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y), vec4f(s1_0_0.y, s1_1_0.y, s1_2_0.y, s1_3_0.y));
-    store_weights(batch, first_m + row * 4u, first_j + column * 4u + 2u, vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z), vec4f(s1_0_0.z, s1_1_0.z, s1_2_0.z, s1_3_0.z));
-    store_weights(batch, first_m + row * 4u, first_j + column * 4u + 3u, vec4f(s0_0_0.w, s0_1_0.w, s0_2_0.w, s0_3_0.w), vec4f(s1_0_0.w, s1_1_0.w, s1_2_0.w, s1_3_0.w));
+    store_weights(batch, first_j + column * 4u, first_m + row * 4u, vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x), vec4f(s1_0_0.x, s1_1_0.x, s1_2_0.x, s1_3_0.x));
+    store_weights(batch, first_j + column * 4u + 1u, first_m + row * 4u, vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y), vec4f(s1_0_0.y, s1_1_0.y, s1_2_0.y, s1_3_0.y));
+    store_weights(batch, first_j + column * 4u + 2u, first_m + row * 4u, vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z), vec4f(s1_0_0.z, s1_1_0.z, s1_2_0.z, s1_3_0.z));
+    store_weights(batch, first_j + column * 4u + 3u, first_m + row * 4u, vec4f(s0_0_0.w, s0_1_0.w, s0_2_0.w, s0_3_0.w), vec4f(s1_0_0.w, s1_1_0.w, s1_2_0.w, s1_3_0.w));
     weights0[column * 4u][row] = vec4f(s0_0_0.x, s0_1_0.x, s0_2_0.x, s0_3_0.x);
     weights0[column * 4u + 1u][row] = vec4f(s0_0_0.y, s0_1_0.y, s0_2_0.y, s0_3_0.y);
     weights0[column * 4u + 2u][row] = vec4f(s0_0_0.z, s0_1_0.z, s0_2_0.z, s0_3_0.z);

@@ -324,50 +324,39 @@ function backwardKernels(
     ...ofKeys(['value', 'key']),
     columnSums: [{ weight: 1, value: ({ b, h, m }, n) => key.load([b, h, m, n]) }],
   };
-  const all = isAtOnce ? declare(l, ofAll) : null;
-  if (all !== null && fits(l, all, 3)) {
-    const [dValue, dKey] = [
-      l.newBuffer(value.dtype, value.shape, valueLayout),
-      l.newBuffer(key.dtype, key.shape, keyLayout),
-    ];
-    // It is added to in memory, row after row.
-    const dQuery = l.newBuffer(common.accDtype, query.shape, queryLayout);
-    const { place, n, result: coords } = all;
-    l.addAttention({
-      ...all.shape,
-      results: [dValue!, dKey!].map((out) => ({ out, coords })),
-      row: null,
-      columns: [{ out: dQuery, coords: [place.b, head(place), place.j.at(-1)!, n] }],
-      kept: [],
-    });
-    const sums = l.fromBuffer(dQuery);
-    return [
-      dQuery.dtype === query.dtype ? sums : castTensor(l, sums, query.dtype),
-      l.fromBuffer(dKey!),
-      l.fromBuffer(dValue!),
-    ];
-  }
-  const together = declare(l, ofKeys(['value', 'key']));
-  const ofValue = { like: value, layout: valueLayout };
-  const ofKey = { like: key, layout: keyLayout };
-  const ownQuery = { like: query, layout: queryLayout };
-  const stored = (
+  const ofQueries = { like: query, layout: queryLayout };
+  const [ofValue, ofKey] = [
+    { like: value, layout: valueLayout },
+    { like: key, layout: keyLayout },
+  ];
+  const made = (
     declared: Declared,
     gradients: readonly { readonly like: LoweredTensor; readonly layout: Shape }[],
-    kept: AttentionNode['kept'] = [],
+    others: Partial<Pick<AttentionNode, 'columns' | 'kept'>> = {},
   ): LoweredTensor[] => {
     const results = gradients.map(({ like, layout }) => ({
       out: l.newBuffer(like.dtype, like.shape, layout),
       coords: declared.result,
     }));
-    l.addAttention({ ...declared.shape, results, row: null, columns: [], kept });
+    l.addAttention({ ...declared.shape, results, row: null, columns: [], kept: [], ...others });
     return results.map(({ out }) => l.fromBuffer(out));
   };
+  /** Where what belongs to a row of the query is, of a kernel whose rows are those of the key. */
+  const queryRow = ({ place }: Declared): IndexExpr[] => [place.b, head(place), place.j.at(-1)!];
+  const all = isAtOnce ? declare(l, ofAll) : null;
+  if (all !== null && fits(l, all, 3)) {
+    // It is added to in memory, row after row.
+    const out = l.newBuffer(common.accDtype, query.shape, queryLayout);
+    const columns = [{ out, coords: [...queryRow(all), all.n] }];
+    const [dValue, dKey] = made(all, [ofValue, ofKey], { columns });
+    const sums = l.fromBuffer(out);
+    return [out.dtype === query.dtype ? sums : castTensor(l, sums, query.dtype), dKey!, dValue!];
+  }
+  const together = declare(l, ofKeys(['value', 'key']));
   if (isKept && fits(l, together, 3)) {
-    const { place } = together;
     const out = l.newBuffer(common.accDtype, attention.scoreSizes, null);
-    const coords = [place.b, head(place), place.j.at(-1)!, place.m];
-    const [dValue, dKey] = stored(together, [ofValue, ofKey], [{ out, coords, weight: 1 }]);
+    const kept = [{ out, coords: [...queryRow(together), together.place.m], weight: 1 }];
+    const [dValue, dKey] = made(together, [ofValue, ofKey], { kept });
     const steps = l.fromBuffer(out);
     const m = new ExprMath(l.ir);
     const read: Spec = {
@@ -379,11 +368,11 @@ function backwardKernels(
         return [attention.isCausal ? m.where(m.le(first!, last!), value, 0) : value];
       },
     };
-    const [dQuery] = stored(declare(l, read), [ownQuery]);
+    const [dQuery] = made(declare(l, read), [ofQueries]);
     return [dQuery!, dKey!, dValue!];
   }
   const kernels = [
-    { declared: declare(l, ofQuery), gradients: [ownQuery] },
+    { declared: declare(l, ofQuery), gradients: [ofQueries] },
     ...(fits(l, together, 2)
       ? [{ declared: together, gradients: [ofValue, ofKey] }]
       : [
@@ -393,7 +382,7 @@ function backwardKernels(
   ];
   if (!kernels.every(({ declared, gradients }) => fits(l, declared, gradients.length))) return null;
   const [dQuery, dValue, dKey] = kernels.flatMap(({ declared, gradients }) =>
-    stored(declared, gradients),
+    made(declared, gradients),
   );
   return [dQuery!, dKey!, dValue!];
 }

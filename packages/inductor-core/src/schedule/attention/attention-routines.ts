@@ -1,7 +1,7 @@
 /**
  * @file The routines of attention besides those of products: `weigh<q>(batch, down, along)`, which makes four weights along
  * the columns of their scores, `store_row(batch, down)`, which stores what is known of a whole row, and
- * `store_weights(batch, down, along)`, which stores weights of four rows.
+ * `store_weights(batch, down, along)`, which stores weights of a column, of four rows.
  */
 import { type Size, isMultiple } from '@tessera/shared';
 import type { AttentionKernel } from '../../ir/kernel.js';
@@ -9,7 +9,7 @@ import { extent } from '../../ir/loop-vars.js';
 import { placesOf, variable } from '../kernel/places.js';
 import type { Routine } from '../kernel/registers.js';
 import type { ScheduledStmt } from '../kernel/scheduled-kernel.js';
-import { below, vector, vectorPlace } from '../products/product-routines.js';
+import { below, storeRoutine, vector, vectorPlace } from '../products/product-routines.js';
 
 /**
  * Makes weights. Outside of the columns they are zero, or logits of it.
@@ -49,35 +49,22 @@ export function weighRoutine(
   };
 }
 
-/** Stores the weights of four rows at a column, of tiles of `bm` rows and `bn` columns. */
+/** Stores the weights of four rows, `along`, at a column, `down`, of tiles of `bm` rows and `bn` columns. */
 export function weightRoutine(
   { batch, m, j, weights, weightStores }: AttentionKernel<Size>,
   bm: number,
   bn: number,
 ): Routine {
-  const along = j.slice(-1);
-  const [height, length] = [extent(m), extent(along)];
-  const inside = [
-    ...(isMultiple(height, bm) ? [] : [below(variable('down'), height)]),
-    ...(isMultiple(length, bn) ? [] : [below(variable('along'), length)]),
-  ];
-  const place = vectorPlace(m, 'down');
-  const lets = [
-    ...placesOf([...batch, ...j.slice(0, -1)], variable('batch')),
-    ...placesOf(along, variable('along')),
-    ...place.lets,
-  ];
-  const valid = isMultiple(height, 4) ? 4 : { index: variable(place.lane), limit: height };
-  const stores = weightStores.filter((stmt) => stmt.kind === 'store');
-  return {
-    name: 'store_weights',
-    parameters: ['batch', 'down', 'along'],
-    results: weights.map((_, q) => `weight${q}`),
-    body: [
-      ...(inside.length === 0 ? [] : [{ kind: 'exit', unless: inside } as const]),
-      ...vector(place, lets, stores, valid),
-    ],
-  };
+  const stored = storeRoutine({
+    epilogue: weightStores,
+    batch: [...batch, ...j.slice(0, -1)],
+    m: j.slice(-1),
+    n: m,
+    bm: bn,
+    bn: bm,
+    products: weights.map((_, q) => `weight${q}`),
+  });
+  return { ...stored, name: 'store_weights' };
 }
 
 /** Stores what is known of a row that is below the last; tiles have `bm`. */

@@ -109,7 +109,7 @@ export function storeWeights(
   return eachColumn(tile, ({ r, g, c, of }) => ({
     kind: 'visit',
     routine: 'store_weights',
-    at: [place, downOf(tile, 4 * r), sum(variable('first_j'), alongOf(tile, g), whole(c))],
+    at: [place, sum(variable('first_j'), alongOf(tile, g), whole(c)), downOf(tile, 4 * r)],
     of: weights.map(of),
   }));
 }

@@ -37,22 +37,15 @@ class AttentionSchedule {
     private readonly kernel: AttentionKernel<Size>,
   ) {
     const { j, weights, accDtype, columnSums, weightStores } = kernel;
-    if (weightStores.length > 0)
+    if (columnSums.length + weightStores.length > 0)
       throw new TesseraError(
         'kernel-missing',
-        `Attention '${kernel.name}' stores weights, which is scheduled for threads only.`,
+        `Attention '${kernel.name}' sums over its rows or stores weights, which is not scheduled for one thing after another.`,
         {
           context: { kernel: kernel.name },
-          hints: ['Leave `keepsWeights` out of the limits of `AttentionKernels`.'],
-        },
-      );
-    if (columnSums.length > 0)
-      throw new TesseraError(
-        'kernel-missing',
-        `Attention '${kernel.name}' sums over its rows, which is scheduled for caches only.`,
-        {
-          context: { kernel: kernel.name },
-          hints: ['Leave `sumsColumns` out of the limits of `AttentionKernels`.'],
+          hints: [
+            'Leave `sumsColumns` and `keepsWeights` out of the limits of `AttentionKernels`.',
+          ],
         },
       );
     this.place = schedule.place(j);
