@@ -1,7 +1,7 @@
 /**
  * @file Training is saved with `saveCheckpoint(path, optimizer.stateDict())` and goes on as if it had not stopped.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -13,6 +13,8 @@ import {
   manualSeed,
   randn,
   saveCheckpoint,
+  serializeCheckpoint,
+  serializeSafetensors,
 } from '@tessera/tensor';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Linear, functional as F, lrScheduler, optim } from '../src/index.js';
@@ -86,6 +88,20 @@ describe('a saved optimizer', () => {
     train(again, resumed, 3);
     expect(again.weight.toArray()).toEqual(model.weight.toArray());
     expect(again.bias!.toArray()).toEqual(model.bias!.toArray());
+  });
+
+  it('is the same file as bytes, for a page', async () => {
+    const model = new Linear(3, 2);
+    const optimizer = new optim.AdamW(model.parameters(), { lr: 0.1 });
+    train(model, optimizer as never, 3);
+    const path = join(folder, 'same.safetensors');
+    await saveCheckpoint(path, optimizer.stateDict());
+    const bytes = await serializeCheckpoint(optimizer.stateDict());
+    expect(Buffer.from(bytes).equals(readFileSync(path))).toBe(true);
+    expect(serializeSafetensors(optimizer.stateDict())).toEqual(bytes);
+    const again = new optim.AdamW(new Linear(3, 2).parameters());
+    again.loadStateDict(await loadCheckpoint(bytes));
+    expect(plain(again.stateDict())).toEqual(plain(optimizer.stateDict()));
   });
 });
 

@@ -44,6 +44,7 @@ export {
 } from './io/cache/http-cache.js';
 export { type LoadCheckpointOptions, loadCheckpoint } from './io/checkpoint.js';
 export { type SaveCheckpointOptions, saveCheckpoint } from './io/save-checkpoint.js';
+export { serializeCheckpoint } from './io/serialize-checkpoint.js';
 export { parseSafetensors, serializeSafetensors } from './io/safetensors.js';
 export type { LoadProgress } from './io/loading.js';
 export {
@@ -256,7 +257,6 @@ export { fliplr, flipud, repeat, roll, rot90, tile } from './ops/arrange/rearran
 export { repeatInterleave } from './ops/arrange/repeat-interleave.js';
 export { channelShuffle, pixelShuffle, pixelUnshuffle } from './ops/arrange/pixel-shuffle.js';
 export {
-  type GridIndexing,
   broadcastTensors,
   cartesianProd,
   combinations,

@@ -29,6 +29,7 @@ const sums = { a: 2 * COUNT, b: 3 * COUNT, c: 4 };
 interface PageGlobals {
   tesseraLoad: (request: LoadRequest) => Promise<LoadResult>;
   tesseraWorker: (request: LoadRequest) => Promise<LoadResult>;
+  tesseraSave: () => Promise<{ names: string[]; average: unknown; error: string }>;
 }
 
 const HTML = `<!doctype html><script type="module" src="/page.js"></script><script>
@@ -223,5 +224,15 @@ describe.skipIf(executablePath === null)('in a browser', () => {
       const result = await inPage({ source: `${other.url}/m.pt`, options });
       expect(result).toMatchObject({ sums: { whole: 276, row: 87 }, error: null });
     }
+  }, 60_000);
+
+  it("saves an optimizer's state to the private file system, and refuses a path", async () => {
+    const save = (): Promise<unknown> =>
+      page.evaluate(() => (globalThis as unknown as PageGlobals).tesseraSave());
+    expect(await save()).toEqual({
+      names: ['paramGroups.0.lr', 'paramGroups.0.params.0', 'state.0.exp_avg', 'state.0.step'],
+      average: [1, 2],
+      error: expect.stringMatching(/no file system here to save to.*\n→ await serializeCheckpoint/),
+    });
   }, 60_000);
 });

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type Tensor,
   download,
   loadCheckpoint,
   parseSafetensors,
+  saveCheckpoint,
+  serializeCheckpoint,
   serializeSafetensors,
   tensor,
 } from '../src/index.js';
+import type { SavedOptimizer } from '../src/io/optimizer-tensors.js';
 import { toDevice } from '../src/internal.js';
 import { registerShelf } from './support/shelf-device.js';
 
@@ -60,10 +64,47 @@ describe('safetensors', () => {
     registerShelf();
     const weight = toDevice(tensor([1, 2]), 'shelf');
     expect(() => serializeSafetensors({ weight })).toThrow(
-      /'shelf' can only be read asynchronously, so 'weight' cannot be written now/,
+      /'weight' cannot be written now.*\n→ Write: await serializeCheckpoint\(values\)/,
     );
-    const back = parseSafetensors(serializeSafetensors({ weight: await download(weight) }));
-    expect(back['weight']!.toArray()).toEqual([1, 2]);
+    const bytes = await serializeCheckpoint({ weight }, { metadata: { step: '7' } });
+    const here = { weight: await download(weight) };
+    expect(bytes).toEqual(serializeSafetensors(here, { step: '7' }));
+    expect(parseSafetensors(bytes)['weight']!.toArray()).toEqual([1, 2]);
+  });
+
+  it("writes an optimizer's state: its numbers are tensors, on whatever device it is", async () => {
+    registerShelf();
+    const average = tensor([1, 2]);
+    const state = (exp_avg: Tensor): SavedOptimizer => ({
+      state: { 0: { step: 3, exp_avg } },
+      paramGroups: [{ lr: 0.1, betas: [0.9, 0.99], maximize: false, params: [0] }],
+    });
+    const bytes = serializeSafetensors(state(average));
+    expect(await serializeCheckpoint(state(toDevice(average, 'shelf')))).toEqual(bytes);
+    const back = await loadCheckpoint(bytes);
+    expect(back['state.0.exp_avg']!.toArray()).toEqual([1, 2]);
+    expect(back['state.0.step']!.item()).toBe(3);
+    expect(back['paramGroups.0.betas.1']!.item()).toBe(0.99);
+  });
+
+  it.each([
+    ['serializeSafetensors', async (values: never) => serializeSafetensors(values)],
+    ['serializeCheckpoint', (values: never) => serializeCheckpoint(values)],
+    ['saveCheckpoint', (values: never) => saveCheckpoint('never.safetensors', values)],
+  ])('%s says what to pass in the place of what it does not write', async (name, write) => {
+    const refused = (values: unknown): Promise<unknown> =>
+      write(values as never).then(String, (error: unknown) => String(error));
+    for (const values of [null, undefined, 3, tensor([1])])
+      expect(await refused(values)).toMatch(/writes tensors by name, not .*\n→ Give the state of/);
+    class Model {
+      stateDict(): object {
+        return {};
+      }
+    }
+    expect(await refused(new Model())).toContain(`${name}() writes tensors by name, not Model.`);
+    expect(await refused(new Model())).toMatch(/Give its state: \w+\(.*model\.stateDict\(\)\)/);
+    expect(await refused({ lr: 0.1 })).toContain("and 'lr' is 0.1");
+    expect(await refused({ head: { weight: tensor([1]) } })).toContain("'head.weight'");
   });
 
   it('reads headers of every length: one may start like a page or an archive', async () => {

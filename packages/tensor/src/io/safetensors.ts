@@ -12,7 +12,8 @@ import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
 import { headerLength, invalidFile, parseHeader } from './safetensors-header.js';
 import { plainType } from './stored-type.js';
-import { isTensor } from '../tensor-factory.js';
+import type { SavedOptimizer } from './optimizer-tensors.js';
+import { savedTensors } from './saved-tensors.js';
 
 /**
  * Tensors of a file held in memory, by name, in the file's order. For files whose types tensors have; `loadCheckpoint`
@@ -56,22 +57,21 @@ function notAsStored(name: string, code: string): never {
 }
 
 /** Bytes that no thread shares: `Uint8Array<ArrayBuffer>` for a TypeScript that tells the difference (5.7 and newer). */
-type OwnBytes = ReturnType<typeof Uint8Array.of>;
+export type OwnBytes = ReturnType<typeof Uint8Array.of>;
 
 /**
  * A safetensors file with the given tensors and metadata. Deterministic. Its bytes are in memory of their own, as `Blob`,
- * `Response` and files of the browser want them.
+ * `Response` and files of the browser want them. The state dict of an optimizer is written as `saveCheckpoint` writes it.
  *
- * @throws data-async-only for tensors on other devices than `cpu`: await `download(x)` of each first
+ * @throws data-async-only for tensors on other devices than `cpu`: `await serializeCheckpoint(…)` downloads them first;
+ *   invalid-argument for anything but tensors
  */
 export function serializeSafetensors(
-  tensors: Readonly<Record<string, Tensor>>,
+  values: Readonly<Record<string, Tensor>> | SavedOptimizer,
   metadata?: Readonly<Record<string, string>>,
 ): OwnBytes {
-  if (typeof tensors !== 'object' || tensors === null || !Object.values(tensors).every(isTensor))
-    throw new TesseraError('invalid-argument', 'serializeSafetensors takes tensors by name.', {
-      hints: ['Pass model.stateDict().'],
-    });
+  const call = 'serializeSafetensors(model.stateDict())';
+  const tensors = savedTensors('serializeSafetensors', call, values);
   const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
   let offset = 0;
   // Wider types first keeps every tensor aligned, as the reference implementation does.
@@ -83,7 +83,7 @@ export function serializeSafetensors(
       throw asyncOnly(
         tensor.device,
         `'${name}' cannot be written now`,
-        'download(x) of each tensor',
+        'serializeCheckpoint(values)',
       );
     const bytes = numelOf(tensor.sizes) * itemSize(tensor.dtype);
     header[name] = {

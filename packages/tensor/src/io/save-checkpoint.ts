@@ -2,18 +2,16 @@
  * @file Writing checkpoints: one safetensors file, or several with an index that says what is where.
  */
 import { type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
-import { download } from '../device-copy.js';
 import { itemSize } from '../dtype.js';
 import { numelOf } from '../shape.js';
 import type { Tensor } from '../tensor.js';
-import { isTensor } from '../tensor-factory.js';
 import { nodeFs } from './node-fs.js';
-import { type SavedOptimizer, isOptimizerState, optimizerTensors } from './optimizer-tensors.js';
-import { serializeSafetensors } from './safetensors.js';
+import type { SavedOptimizer } from './optimizer-tensors.js';
+import { savedTensors } from './saved-tensors.js';
+import { type SerializeCheckpointOptions, serializeDownloaded } from './serialize-checkpoint.js';
 
 /** What `saveCheckpoint` takes besides the tensors. */
-export interface SaveCheckpointOptions {
-  readonly metadata?: Readonly<Record<string, string>>;
+export interface SaveCheckpointOptions extends SerializeCheckpointOptions {
   /** Bytes of tensors per file; if they do not fit into one, an index is written beside several. */
   readonly maxShardBytes?: number;
 }
@@ -27,7 +25,7 @@ const OPTIONS: OptionNames<SaveCheckpointOptions> = { metadata: true, maxShardBy
  * The state dict of an optimizer is tensors by name in the file, `state.0.exp_avg`, where `loadStateDict` finds them
  * again; what is no tensor of it, is there as one.
  *
- * @throws invalid-argument for anything but tensors; device-unavailable where there is no file system; serializeSafetensors gives the bytes there
+ * @throws invalid-argument for anything but tensors, and where there is no file system; serializeCheckpoint gives the bytes there
  * @example
  * await saveCheckpoint('model.safetensors', model.stateDict());
  * await saveCheckpoint('optimizer.safetensors', optimizer.stateDict());
@@ -49,13 +47,14 @@ export async function saveCheckpoint(
     );
   const fs = nodeFs();
   if (fs === null) {
-    throw new TesseraError('device-unavailable', 'There is no file system here to save to.', {
-      hints: ['Use serializeSafetensors() for the bytes and offer them as a download.'],
+    throw new TesseraError('invalid-argument', 'There is no file system here to save to.', {
+      hints: [
+        'await serializeCheckpoint(…) gives the bytes, for a download, IndexedDB or a private file of the page.',
+      ],
     });
   }
-  const tensors = isOptimizerState(values) ? optimizerTensors(values) : values;
-  refuseStateful(tensors);
-  for (const [name, value] of Object.entries(tensors)) if (!isTensor(value)) refuse(name, value);
+  const call = 'saveCheckpoint(path, model.stateDict())';
+  const tensors = savedTensors('saveCheckpoint', call, values);
   const shards = splitShards(tensors, options.maxShardBytes ?? Infinity);
   const write = async (to: string, data: Uint8Array | string): Promise<void> => {
     const partial = `${to}.partial`;
@@ -68,7 +67,7 @@ export async function saveCheckpoint(
     }
   };
   if (shards.length === 1) {
-    await write(path, await serialize(shards[0]!, options.metadata));
+    await write(path, await serializeDownloaded(shards[0]!, options.metadata));
     return [path];
   }
   const stem = path.replace(/\.safetensors$/, '');
@@ -78,7 +77,7 @@ export async function saveCheckpoint(
   for (const [i, shard] of shards.entries()) {
     const number = (n: number): string => String(n).padStart(5, '0');
     const file = `${stem.slice(folder.length)}-${number(i + 1)}-of-${number(shards.length)}.safetensors`;
-    await write(folder + file, await serialize(shard, options.metadata));
+    await write(folder + file, await serializeDownloaded(shard, options.metadata));
     written.push(folder + file);
     for (const name of Object.keys(shard)) map[name] = file;
   }
@@ -90,44 +89,8 @@ export async function saveCheckpoint(
   return [indexPath, ...written];
 }
 
-/** Refuses a module or an optimizer, whose state it is that is saved. */
-function refuseStateful(value: { readonly stateDict?: unknown }): void {
-  if (typeof value.stateDict !== 'function') return;
-  throw new TesseraError(
-    'invalid-argument',
-    `saveCheckpoint() writes tensors by name, not ${value.constructor.name}.`,
-    { hints: ['Give its state: saveCheckpoint(path, model.stateDict()).'] },
-  );
-}
-
-function refuse(name: string, value: unknown): never {
-  const nested = typeof value === 'object' && value !== null;
-  throw new TesseraError(
-    'invalid-argument',
-    `saveCheckpoint() writes tensors by name, and '${name}' is ${nested ? 'an object' : String(value)}.`,
-    {
-      hints: [
-        nested
-          ? `Give each tensor in it a name of its own: '${name}.${Object.keys(value)[0] ?? '0'}'.`
-          : 'Leave it out.',
-        'Numbers and other values fit into metadata: { metadata: { training: JSON.stringify(…) } }.',
-      ],
-    },
-  );
-}
-
 function byteLength(tensor: Tensor): number {
   return numelOf(tensor.sizes) * itemSize(tensor.dtype);
-}
-
-async function serialize(
-  tensors: Readonly<Record<string, Tensor>>,
-  metadata: Readonly<Record<string, string>> | undefined,
-): Promise<Uint8Array> {
-  const here: Record<string, Tensor> = {};
-  for (const [name, tensor] of Object.entries(tensors))
-    here[name] = tensor.device === 'cpu' ? tensor : await download(tensor);
-  return serializeSafetensors(here, metadata);
 }
 
 /** Fills one file after another, in order; a tensor larger than the limit has a file of its own. */

@@ -8,6 +8,9 @@ import {
   cpuHeap,
   loadCheckpoint,
   loadTorchCheckpoint,
+  saveCheckpoint,
+  serializeCheckpoint,
+  tensor,
 } from '../../src/index.js';
 
 /** A load to run. */
@@ -61,7 +64,24 @@ async function run({ source, options = {}, first }: LoadRequest): Promise<LoadRe
   return { sums, error, totals: [...totals], leftBytes };
 }
 
-if ('document' in globalThis) Object.assign(globalThis, { tesseraLoad: run });
+/** An optimizer's state written to the private file system and read again; and what is said where there is a path. */
+async function save(): Promise<{ names: string[]; average: unknown; error: string }> {
+  const values = {
+    state: { 0: { step: 3, exp_avg: tensor([1, 2]) } },
+    paramGroups: [{ lr: 0.5, params: [0] }],
+  };
+  const folder = await navigator.storage.getDirectory();
+  const file = await folder.getFileHandle('optimizer.safetensors', { create: true });
+  const writable = await file.createWritable();
+  await writable.write(await serializeCheckpoint(values));
+  await writable.close();
+  const loaded = await loadCheckpoint(await file.getFile());
+  const error = await saveCheckpoint('optimizer.safetensors', values).then(String, String);
+  const average = loaded['state.0.exp_avg']!.toArray();
+  return { names: Object.keys(loaded).sort(), average, error };
+}
+
+if ('document' in globalThis) Object.assign(globalThis, { tesseraLoad: run, tesseraSave: save });
 else {
   globalThis.addEventListener('message', ({ data }: MessageEvent<LoadRequest>) => {
     const answer = (result: LoadResult): void => globalThis.postMessage(result);

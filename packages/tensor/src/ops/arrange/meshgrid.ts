@@ -23,7 +23,7 @@ import { flatten, transpose } from '../view/dims.js';
 import { expand, reshape, view } from '../view/view.js';
 
 /** Numbering of a grid's first two dimensions: rows first as matrices have it, or columns first. */
-export type GridIndexing = 'ij' | 'xy';
+type GridIndexing = 'ij' | 'xy';
 
 const broadcastOp = defineOp('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', {
   decompose: ({ tensors: list }) => {
