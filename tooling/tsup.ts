@@ -6,6 +6,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 import { writeDeclarations } from './declarations.js';
+import { entriesAsImports } from './entries-as-imports.mjs';
 import { leanSources } from './lean-sources.mjs';
 import { oneImport } from './one-import.mjs';
 import { pureNamespaces } from './pure-namespaces.mjs';
@@ -109,6 +110,7 @@ export function libraryBuild({
     ...(splitting ? {} : { noExternal: [/^@tessera\//] }),
     esbuildPlugins: [
       ...common.esbuildPlugins!,
+      entriesAsImports(library),
       ...entryApart(apart),
       ...(splitting ? [] : [oneImport(sourceTexts())]),
     ],
