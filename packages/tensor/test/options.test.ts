@@ -113,7 +113,7 @@ describe('habits of Python', () => {
   it('sizes one by one are refused with the list that was meant', () => {
     // @ts-expect-error sizes are a list
     expect(refusal(() => randn(2, 3)).hints[0]).toBe(
-      'Sizes are a list: randn([2, 3]), not randn(2, 3).',
+      'Sizes are a list: randn([2, 3]), tensor(values).view([2, 3]).',
     );
   });
 

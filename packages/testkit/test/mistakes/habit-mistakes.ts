@@ -57,6 +57,13 @@ export const HABIT_MISTAKES: readonly Mistake[] = [
   ["x.add('1')", () => anyCall(ones([2]), 'add', '1'), 'schema-arguments', 'string 1', 'tensor'],
   ['zeros(2, 3)', () => zeros(any(2), any(3)), 'invalid-argument', 'Options', 'randn([2, 3])'],
   [
+    'tensor(values, [2, 2])',
+    () => tensor(new Float32Array(4), any([2, 2])),
+    'invalid-argument',
+    'Options are an object',
+    'tensor(values).view([2, 3]). They are: dtype, device, requiresGrad.',
+  ],
+  [
     'x.expand(2, 3)',
     () => anyCall(ones([1, 3]), 'expand', 2, 3),
     'schema-arguments',

@@ -151,10 +151,13 @@ export function checkTensorOptions(
   options: TensorOptions,
   names: Readonly<Record<string, true>> = TENSOR_OPTIONS,
 ): void {
-  // PyTorch's habit: randn(2, 3).
-  if (typeof options === 'number')
+  // PyTorch's habit, randn(2, 3), and TensorFlow.js's, tensor(values, [2, 3]).
+  if (typeof options === 'number' || Array.isArray(options))
     throw new TesseraError('invalid-argument', 'Options are an object.', {
-      hints: ['Sizes are a list: randn([2, 3]), not randn(2, 3).'],
+      hints: [
+        'Sizes are a list: randn([2, 3]), tensor(values).view([2, 3]).',
+        `They are: ${Object.keys(names).join(', ')}.`,
+      ],
     });
   checkOptionNames('A new tensor', options, names);
 }
