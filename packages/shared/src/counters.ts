@@ -19,6 +19,8 @@ export interface Counters {
   clear(group?: string): void;
   /** A snapshot of everything counted so far. */
   snapshot(): Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** The same, for `JSON.stringify(counters)`. */
+  toJSON(): Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 function get(group: string, key: string): number;
@@ -27,6 +29,10 @@ function get(group: string, key?: string): number | Readonly<Record<string, numb
   const counts = groups.get(group);
   if (key !== undefined) return counts?.get(key) ?? 0;
   return Object.fromEntries(counts ?? []);
+}
+
+function snapshot(): Readonly<Record<string, Readonly<Record<string, number>>>> {
+  return Object.fromEntries([...groups.keys()].map((group) => [group, get(group)]));
 }
 
 /** The global counter registry, as `torch._dynamo.utils.counters`. */
@@ -41,7 +47,6 @@ export const counters: Counters = {
     if (group === undefined) groups.clear();
     else groups.delete(group);
   },
-  snapshot() {
-    return Object.fromEntries([...groups.keys()].map((group) => [group, get(group)]));
-  },
+  snapshot,
+  toJSON: snapshot,
 };

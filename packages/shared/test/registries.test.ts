@@ -25,6 +25,11 @@ describe('counters', () => {
     expect(before).toEqual({ total: 1 });
   });
 
+  it('are their snapshot as JSON', () => {
+    counters.inc('frames', 'total');
+    expect(JSON.stringify(counters)).toBe('{"frames":{"total":1}}');
+  });
+
   it('are cleared by group or all at once', () => {
     counters.inc('a', 'x');
     counters.inc('b', 'x');
