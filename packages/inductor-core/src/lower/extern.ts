@@ -170,7 +170,7 @@ export function lowerExtern(
       {
         context: { op: call.op, device },
         hints: [
-          'If it is rare, a page asks for it: useLinearAlgebra(), useDistributions(), useHistograms() of @tessera/compile.',
+          'In a page it may come with use…() of @tessera/compile.',
           `Register one: registerLowering('${call.op}', fn).`,
           "Or move the tensors to 'cpu' for this operator.",
         ],
