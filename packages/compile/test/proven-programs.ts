@@ -260,6 +260,36 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
       return [...out.map((value) => value.detach()), ...gradients(sumOf(out), [a, k])];
     },
   },
+  'convolutions whose padding is named, trained': {
+    inputs: (n) => [
+      leaf(2, 3, n + 8),
+      leaf(2, 3, 3),
+      leaf(2, 3, 4),
+      leaf(2, 3, 3, n + 2),
+      leaf(2, 3, 2, 3),
+      leaf(2, 3, 2, 4, n + 1),
+      leaf(2, 3, 1, 2, 3),
+    ],
+    fn: (a, odd, even, image, k, volume, k3) =>
+      gradients(
+        sumOf([
+          F.conv1d(a, odd, { padding: 'same' }),
+          F.conv1d(a, odd, { padding: 'same', dilation: 2 }),
+          F.conv1d(a, even, { padding: 'same' }),
+          F.conv1d(a, even, { padding: 'valid' }),
+          F.conv1d(a.select(0, 0), odd, { padding: 'same' }),
+          F.conv2d(image, k, { padding: 'same' }),
+          F.conv3d(volume, k3, { padding: 'same' }),
+          F.conv3d(volume, k3, { padding: 1 }),
+        ]),
+        [a, odd, even, image, k, volume, k3],
+      ),
+  },
+  'strided convolutions whose padding is named': {
+    inputs: (n) => [w(2, 3, n + 6), w(2, 3, 3)],
+    samples: 7,
+    fn: (a, k) => [F.conv1d(a, k, { padding: 'valid', stride: 2 }).mul(2)],
+  },
   'windows over images': {
     inputs: (n) => [leaf(1, 2, n + 4, 6), leaf(3, 2, 3, 3), leaf(2, 3, 3, 3), w(2, 3, 3)],
     samples: 7,

@@ -88,8 +88,16 @@ const pooled =
   (args) =>
     args[ceilMode] === true ? null : '';
 
-/** Convolutions whose padding is told in numbers. */
-const convolved: CaseOf = ([, , , , padding]) => (typeof padding === 'string' ? null : '');
+type Convolution = [Sized, weight: Sized, unknown, unknown, Ints | string, dilation?: Ints];
+
+/** How much is added so that there are as many windows as elements: halves, which may be uneven. */
+const convolved: CaseOf<Convolution> = ([, { sizes }, , , padding, dilation = [1]]) =>
+  padding === 'same'
+    ? sizes
+        .slice(2)
+        .map((length, d) => (length - 1) * (dilation[d] ?? dilation[0]!))
+        .join()
+    : '';
 
 /** Pools over everything. */
 const global: CaseOf<[Sized, Ints]> = ([, size]) => (size.every((n) => n === 1) ? '' : null);
@@ -220,6 +228,7 @@ export const CASES: Readonly<Record<string, CaseOf>> = {
   native_group_norm: ([, , , , channels, , groups]: GroupNorm) => grouped(channels, groups),
   conv1d: convolved,
   conv2d: convolved,
+  conv3d: convolved,
   max_pool1d: pooled(5),
   max_pool2d: pooled(5),
   max_pool2d_with_indices: pooled(5),

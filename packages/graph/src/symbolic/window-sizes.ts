@@ -14,6 +14,7 @@ type SizesOf = (node: Node) => readonly Size[] | undefined;
 /** How windows lie in one dimension, the first of which is `dim` from the end. */
 export interface Windows {
   readonly dim: number;
+  /** On both sides; of `same`, half of what is on both together. */
   readonly padding: number;
   /** How much smaller than the padded dimension their number is before they move by more than one, less 1. */
   readonly reach: number;
@@ -31,11 +32,11 @@ export function windowSizes({ target, args }: Node, sizesOf: SizesOf): readonly 
   const windows = windowsOf(target, args, (weight) => sizes(weight)?.slice(2));
   if (image === undefined || windows === null) return [];
   const counts = windows.map(({ dim, padding, reach, stride, isCeil }) => {
-    const padded = sizeAdd(image.at(dim) ?? 0, padding);
-    const span = sizeAdd(padded, padding - reach);
+    const size = image.at(dim) ?? 0;
+    const span = sizeAdd(size, 2 * padding - reach);
     const last = sizeFloorDiv(isCeil ? sizeAdd(span, stride - 1) : span, stride);
     // Rounded up, the last window starts inside the input or its left padding.
-    const most = isCeil ? sizeMin(last, sizeFloorDiv(sizeAdd(padded, -1), stride)) : last;
+    const most = isCeil ? sizeMin(last, sizeFloorDiv(sizeAdd(size, padding - 1), stride)) : last;
     return sizeAdd(most, 1);
   });
   return target.schema.name === 'im2col' ? [sizeProduct(counts)] : counts;
@@ -53,15 +54,18 @@ export function windowsOf(
   // A transposed convolution multiplies.
   const isTransposed = argIndex.has('output_padding') && at('transposed') !== false;
   if (!isNumbers(kernel) || isTransposed) return null;
+  const padding = at('padding');
+  const isNamed = typeof padding === 'string';
   return kernel.map((length, d) => {
     const of = (name: string, otherwise: number): number => {
       const list = at(name) as readonly number[] | undefined;
       return list?.[d] ?? list?.[0] ?? otherwise;
     };
+    const span = (length - 1) * of('dilation', 1);
     return {
       dim: d - kernel.length,
-      padding: of('padding', 0),
-      reach: 1 + (length - 1) * of('dilation', 1),
+      padding: isNamed ? (padding === 'same' ? span / 2 : 0) : of('padding', 0),
+      reach: 1 + span,
       stride: of('stride', length),
       isCeil: at('ceil_mode') === true,
     };
