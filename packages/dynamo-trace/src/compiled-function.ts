@@ -27,7 +27,15 @@ import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
 import { PureCursor } from './pure/pure-cursor.js';
 import { staleError } from './pure/side-effect.js';
 import { outsideTraps } from './pure/traps.js';
-import { Backoff, type Limit, limitError, warnOfLimit, warnOfSizes } from './recompile-limit.js';
+import {
+  Backoff,
+  type EagerCall,
+  type Limit,
+  beyondLimit,
+  beyondSizes,
+  limitError,
+  warnOfEager,
+} from './recompile-limit.js';
 import { whyNoTraceFits } from './recompile-reasons.js';
 import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
@@ -73,6 +81,10 @@ export class CompiledFunction {
   private table = new SymbolTable();
   /** Recorded segments so far. */
   private recordings = 0;
+  /** Why the last call ran eagerly, all of it or from some place on; null where it did not. */
+  eager: EagerCall | null = null;
+  /** The same of the last call that fitted no trace. */
+  private limited: EagerCall | null = null;
   private readonly warned = new Set<'limit' | 'sizes'>();
   private backoff = new Backoff();
   /** Whether the function is async, or gave a promise, so that its continuations must be recognised. */
@@ -104,12 +116,16 @@ export class CompiledFunction {
    */
   call(self: unknown, args: readonly unknown[], slicing: Scope | null = null): unknown {
     const call = { self, args, slicing };
+    this.eager = null;
     if (activeMode(args) !== null || anomaly.active !== null) return this.runEagerly(call);
     if (this.options.pure === true && this.artifacts.length > 0) {
       const result = this.skip(call);
       if (result !== MISSED) return result;
     }
-    if (this.backoff.skips()) return this.runEagerly(call);
+    if (this.backoff.skips()) {
+      this.eager = this.limited;
+      return this.runEagerly(call);
+    }
     return this.trace(call);
   }
 
@@ -140,6 +156,7 @@ export class CompiledFunction {
     this.captures.length = 0;
     this.reasons.length = 0;
     this.warned.clear();
+    this.eager = null;
     this.backoff = new Backoff();
   }
 
@@ -204,7 +221,7 @@ export class CompiledFunction {
         this.entryAt(
           `${state} ${code} ${enabled} ${callPath('runTraced' satisfies keyof CompiledFunction)}`,
         ),
-      onDecline: () => this.warnOnce('sizes', () => warnOfSizes(this.name)),
+      onDecline: () => this.noteEager('sizes', beyondSizes(this.name)),
       rebuild: (cursor) => this.rebuild(cursor, new Sources([]), -1),
     };
     const start = this.entryAt(state);
@@ -343,12 +360,14 @@ export class CompiledFunction {
   /** @throws trace-recompile-limit where nothing may run eagerly */
   private noteLimit(limit: Limit, reason: string): void {
     if (this.options.fullgraph === true) throw limitError(this.name, limit, reason);
-    this.warnOnce('limit', () => warnOfLimit(this.name, limit, reason));
+    this.limited = this.noteEager('limit', beyondLimit(this.name, limit, reason));
   }
 
-  private warnOnce(of: 'limit' | 'sizes', warn: () => void): void {
-    if (!this.warned.has(of)) outsideTraps(warn);
+  /** The call runs eagerly: told once. */
+  private noteEager(of: 'limit' | 'sizes', why: EagerCall): EagerCall {
+    if (!this.warned.has(of)) outsideTraps(() => warnOfEager(why));
     this.warned.add(of);
+    return (this.eager = why);
   }
 }
 

@@ -6,6 +6,7 @@ import { BREAK_HINTS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
 import type { GuardKind } from './guards/entry-guards.js';
+import type { EagerCall } from './recompile-limit.js';
 
 /** What to do about a graph that runs operator by operator, because its backend cannot compile it. */
 export const UNCOMPILED_HINT =
@@ -47,6 +48,8 @@ export interface Explanation {
   readonly symbols: readonly ExplainedSymbol[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
+  /** Why the last call ran eagerly beyond a limit, all of it or from some place on; null where it did not. */
+  readonly eager: EagerCall | null;
   /** Why graphs run operator by operator: what the error of that code says. */
   readonly uncompiled: readonly { readonly code: string; readonly reason: string }[];
   /** Kernel launches in all graphs; 0 where the backend has no kernels. */
@@ -104,6 +107,7 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     })),
     guardCounts: last?.guards.counts() ?? {},
     recompileReasons: [...compiled.reasons],
+    eager: compiled.eager,
     uncompiled: report.uncompiled,
     kernelCount: report.kernels,
     captureMs,
@@ -121,6 +125,8 @@ function format(data: Omit<Explanation, 'toString'>): string {
       .map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
       .join(', ')}`,
   ];
+  if (data.eager !== null)
+    lines.push(`This call ran eagerly: ${data.eager.reason}`, `  hint: ${data.eager.hint}`);
   data.breakReasons.forEach((b, i) =>
     lines.push(
       `Break ${i + 1}: ${b.reason} (${b.code})${b.location === null ? '' : ` at ${b.location}`}`,

@@ -7,6 +7,14 @@ import { traceConfig } from './config.js';
 /** The option that allows no more traces. */
 export type Limit = 'recompileLimit' | 'accumulatedRecompileLimit';
 
+/** Why a call runs eagerly although its function is compiled. */
+export interface EagerCall {
+  /** The option whose limit was reached. */
+  readonly option: `trace.${Limit | 'sizeLimit'}`;
+  readonly reason: string;
+  readonly hint: string;
+}
+
 const hintOf = (limit: Limit): string =>
   `Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.${limit}.`;
 
@@ -14,26 +22,35 @@ function hit(name: string, limit: Limit): string {
   return `${name} hit trace.${limit} (${traceConfig[limit]})`;
 }
 
-/** Says that a function runs eagerly from now on where no trace fits. */
-export function warnOfLimit(name: string, limit: Limit, reason: string): void {
-  console.warn(
-    `tessera: ${hit(name, limit)} and runs eagerly from where it diverges. Last reason: ${reason}. ${hintOf(limit)}`,
-  );
+/** A call that fits no trace beyond a limit. */
+export function beyondLimit(name: string, limit: Limit, reason: string): EagerCall {
+  return {
+    option: `trace.${limit}`,
+    reason: `${hit(name, limit)} and runs eagerly from where it diverges. Last reason: ${reason}.`,
+    hint: hintOf(limit),
+  };
 }
 
-/** The same where nothing may run eagerly. */
+/** A call with sizes that come too seldom to be worth code. */
+export function beyondSizes(name: string): EagerCall {
+  return {
+    option: 'trace.sizeLimit',
+    reason: `${name} is called with many sizes; those that come seldom run eagerly, and code is kept for ${traceConfig.sizeLimit}.`,
+    hint: 'Call it with fewer sizes, or raise config trace.sizeLimit.',
+  };
+}
+
+/** Says that calls run eagerly from now on. */
+export function warnOfEager({ reason, hint }: EagerCall): void {
+  console.warn(`tessera: ${reason} ${hint}`);
+}
+
+/** Beyond a limit, where nothing may run eagerly. */
 export function limitError(name: string, limit: Limit, reason: string): TesseraError {
   return new TesseraError(
     'trace-recompile-limit',
     `${hit(name, limit)}, and fullgraph allows nothing to run eagerly. Last reason: ${reason}.`,
     { hints: [hintOf(limit), 'Or compile without fullgraph.'] },
-  );
-}
-
-/** Says that a function is called with more sizes than code is kept for. */
-export function warnOfSizes(name: string): void {
-  console.warn(
-    `tessera: ${name} is called with many sizes; those that come seldom run eagerly, and code is kept for ${traceConfig.sizeLimit} (config trace.sizeLimit).`,
   );
 }
 

@@ -58,6 +58,11 @@ function breaksOf({ breakReasons }: Explanation, read: ReadText): TreeNode[] {
   });
 }
 
+function eagerOf({ eager }: Explanation): TreeNode[] {
+  if (eager === null) return [];
+  return [{ text: `this call ran eagerly: ${eager.reason}`, children: [leaf(eager.hint)] }];
+}
+
 function guardsOf({ guards }: Explanation): TreeNode[] {
   if (guards.length === 0) return [];
   const kinds = new Map<string, string[]>();
@@ -95,6 +100,7 @@ function treeOf(told: Explanation, read: ReadText): TreeNode {
   return {
     text: `${functionName}: ${counts.join(', ')}`,
     children: [
+      ...eagerOf(told),
       ...graphsOf(told),
       ...breaksOf(told, read),
       ...told.recompileReasons.map((reason) => leaf(`recorded again: ${reason}`)),
