@@ -41,6 +41,7 @@ import { type Scope, endInSlices } from './suspended/end-in-slices.js';
 import { runToEnd } from './suspended/outcome.js';
 import type { AnyFunction, TraceOptions } from './trace-options.js';
 import type { Segment } from './trace/segment.js';
+import type { OpStep } from './trace/step.js';
 import { EntryPoint } from './trace/entry-point.js';
 
 /** One recorded call, for `explain()` and logs. */
@@ -107,6 +108,11 @@ export class CompiledFunction {
   /** Symbols of all traces, with the values that they had. */
   get symbols(): readonly SymbolEntry[] {
     return this.table.entries;
+  }
+
+  /** Operators of which nothing is known at other sizes than those that were met. */
+  get unknown(): Iterable<OpStep> {
+    return this.table.start.unknown;
   }
 
   /**

@@ -1,7 +1,7 @@
 /**
  * @file What compiling a function did, as data and as text.
  */
-import { addReport, emptyReport } from '@tessera/shared';
+import { type PerSize, addReport, emptyReport } from '@tessera/shared';
 import { BREAK_HINTS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
@@ -11,6 +11,10 @@ import type { EagerCall } from './recompile-limit.js';
 /** What to do about a graph that runs operator by operator, because its backend cannot compile it. */
 export const UNCOMPILED_HINT =
   'detach() results that nobody differentiates, or parameters before a derivative inside (grad, vmap).';
+
+/** What to do about an operator because of which every size costs something. */
+const PER_SIZE_HINT =
+  'call it with fewer sizes (pad to some), or keep it out of what is called with many; FEATURES.md has the operators.';
 
 /** One graph of a trace. */
 export interface ExplainedGraph {
@@ -22,6 +26,8 @@ export interface ExplainedGraph {
   readonly specializations: readonly {
     readonly sizes: readonly string[];
     readonly compileMs: number;
+    /** Whether the code serves other sizes too: the time was that of a graph. */
+    readonly isShared: boolean;
   }[];
 }
 
@@ -52,6 +58,11 @@ export interface Explanation {
   readonly eager: EagerCall | null;
   /** Why graphs run operator by operator: what the error of that code says. */
   readonly uncompiled: readonly { readonly code: string; readonly reason: string }[];
+  /**
+   * Operators because of which every size costs something: those that get code for each, and those that may do something
+   * else at another one, of which further sizes have a graph made.
+   */
+  readonly perSize: readonly PerSize[];
   /** Kernel launches in all graphs; 0 where the backend has no kernels. */
   readonly kernelCount: number;
   readonly captureMs: number;
@@ -78,6 +89,7 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
       specializations: segment.specializations.map((other) => ({
         sizes: other.sizes,
         compileMs: other.segment.compileMs,
+        isShared: other.segment.isShared,
       })),
     };
   });
@@ -88,6 +100,11 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     addReport(report, segment.report);
     for (const other of segment.specializations) addReport(report, other.segment.report);
   }
+  const unknown = [...compiled.unknown].map(({ op, location }) => ({
+    operator: op.qualifiedName,
+    location,
+    reason: 'it may do something else at other sizes, so a graph is made for each',
+  }));
   const captureMs = compiled.captures.reduce((total, record) => total + record.captureMs, 0);
   const data = {
     functionName: compiled.name,
@@ -109,6 +126,7 @@ export function explainFunction(compiled: CompiledFunction): Explanation {
     recompileReasons: [...compiled.reasons],
     eager: compiled.eager,
     uncompiled: report.uncompiled,
+    perSize: [...unknown, ...report.perSize.values()],
     kernelCount: report.kernels,
     captureMs,
     compileMs: segments.reduce((total, segment) => total + segment.compileMs, 0),
@@ -138,6 +156,11 @@ function format(data: Omit<Explanation, 'toString'>): string {
       `A graph runs operator by operator: ${reason} (${code})`,
       `  hint: ${UNCOMPILED_HINT}`,
     );
+  for (const { operator, location, reason } of data.perSize)
+    lines.push(
+      `Every size costs something: ${operator}${location === null ? '' : ` at ${location}`}: ${reason}`,
+      `  hint: ${PER_SIZE_HINT}`,
+    );
   data.recompileReasons.forEach((reason, i) => lines.push(`Recompile ${i + 1}: ${reason}`));
   lines.push(
     `Guards (${Object.entries(data.guardCounts)
@@ -148,8 +171,10 @@ function format(data: Omit<Explanation, 'toString'>): string {
   if (data.symbols.length > 0) lines.push('Symbols:', ...data.symbols.map(describeSymbol));
   data.graphs.forEach((graph, i) => {
     lines.push(`Graph ${i + 1} (${graph.opCount} ops):`, graph.code);
-    for (const { sizes, compileMs } of graph.specializations)
-      lines.push(`  also compiled for ${sizes.join(', ')} in ${compileMs.toFixed(1)} ms`);
+    for (const { sizes, compileMs, isShared } of graph.specializations)
+      lines.push(
+        `  also compiled for ${sizes.join(', ')} in ${compileMs.toFixed(1)} ms${isShared ? ', by code that sizes share' : ''}`,
+      );
   });
   return lines.join('\n');
 }

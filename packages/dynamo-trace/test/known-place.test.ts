@@ -53,7 +53,7 @@ it('knows of a step what calls in its case, behind the same cases, were told', (
 });
 
 it('keeps no more places than it has room for, and goes on knowing those', () => {
-  const start = new KnownPlace({ room: 3, samples: new SizeSamples() });
+  const start = new KnownPlace({ room: 3, samples: new SizeSamples(), unknown: new Set() });
   const note = (of: string): KnownPlace | null => start.note(STEP, [of], made(3), FRAME, [0, 3]);
   const found = ['a', 'b', 'c', 'd'].map(note);
   expect(found.map((place) => place !== null)).toEqual([true, true, true, false]);

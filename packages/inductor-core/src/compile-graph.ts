@@ -10,6 +10,7 @@ import {
   atOnce,
   freeSymbols,
   log,
+  reportPerSize,
   stageOf,
 } from '@tessera/shared';
 import { type DeviceType, type DType } from '@tessera/tensor';
@@ -267,10 +268,11 @@ export function* templateSteps(
       return yield* compile(module, options, sizes);
     } catch (error) {
       if (!(error instanceof SizesNeeded)) throw error;
+      const { op, location, message } = error;
+      if (op !== null) reportPerSize({ operator: op, location, reason: message });
       log(
         'dynamic',
-        () =>
-          `${options.name ?? 'graph'}: ${error.message}${error.op === null ? '' : ` by ${error.op}`}.`,
+        () => `${options.name ?? 'graph'}: ${message}${op === null ? '' : ` by ${op}`}.`,
       );
       for (const symbol of freeSymbols(error.size)) sizes.env.guardInt(symbol);
     }

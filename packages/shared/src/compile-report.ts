@@ -10,6 +10,14 @@ import { now } from './clock.js';
 import { profiling } from './profile.js';
 import { type Steps, inScope } from './steps.js';
 
+/** An operator because of which a size costs something although it is a symbol. */
+export interface PerSize {
+  readonly operator: string;
+  /** The user's line, where it is known. */
+  readonly location: string | null;
+  readonly reason: string;
+}
+
 /** Totals of one or several compilations. */
 export interface CompileReport {
   /** Milliseconds by stage, in the order in which stages were first entered. */
@@ -18,6 +26,8 @@ export interface CompileReport {
   kernels: number;
   /** Why graphs run operator by operator: codes of errors, and what they say. */
   readonly uncompiled: { readonly code: string; readonly reason: string }[];
+  /** Operators that get code for every size, by what is said of them. */
+  readonly perSize: Map<string, PerSize>;
 }
 
 let current: CompileReport | null = null;
@@ -26,7 +36,7 @@ let inside = 0;
 
 /** A report of nothing yet. */
 export function emptyReport(): CompileReport {
-  return { stages: new Map(), kernels: 0, uncompiled: [] };
+  return { stages: new Map(), kernels: 0, uncompiled: [], perSize: new Map() };
 }
 
 /** The report of the compilation under way, for parts of it that run later. */
@@ -90,9 +100,15 @@ export function reportUncompiled(code: string, reason: string): void {
   current?.uncompiled.push({ code, reason });
 }
 
+/** Adds to the report that an operator gets code for every size. */
+export function reportPerSize(of: PerSize): void {
+  current?.perSize.set(Object.values(of).join(), of);
+}
+
 /** Adds one report to another. */
 export function addReport(into: CompileReport, from: CompileReport): void {
   into.kernels += from.kernels;
   into.uncompiled.push(...from.uncompiled);
+  for (const [key, of] of from.perSize) into.perSize.set(key, of);
   for (const [name, ms] of from.stages) into.stages.set(name, (into.stages.get(name) ?? 0) + ms);
 }

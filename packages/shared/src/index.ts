@@ -113,12 +113,13 @@ export {
   currentReport,
   emptyReport,
   reportKernels,
+  reportPerSize,
   reportUncompiled,
   reportTo,
   stage,
   stageOf,
 } from './compile-report.js';
-export type { CompileReport } from './compile-report.js';
+export type { CompileReport, PerSize } from './compile-report.js';
 export { now } from './clock.js';
 export { type Pause, type Steps, atOnce, inScope, inSlices } from './steps.js';
 export { ProfileRecorder, profile, profiling } from './profile.js';

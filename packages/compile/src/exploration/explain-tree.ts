@@ -30,8 +30,10 @@ function graphsOf({ graphs }: Explanation): TreeNode[] {
     code,
     children: [
       leaf(operatorsOf(code)),
-      ...specializations.map(({ sizes, compileMs: time }) =>
-        leaf(`also for ${sizes.join(', ')}, in ${ms(time)}`),
+      ...specializations.map(({ sizes, compileMs: time, isShared }) =>
+        leaf(
+          `also for ${sizes.join(', ')}, in ${ms(time)}${isShared ? ', by code that sizes share' : ''}`,
+        ),
       ),
     ],
   }));
@@ -61,6 +63,13 @@ function breaksOf({ breakReasons }: Explanation, read: ReadText): TreeNode[] {
 function eagerOf({ eager }: Explanation): TreeNode[] {
   if (eager === null) return [];
   return [{ text: `this call ran eagerly: ${eager.reason}`, children: [leaf(eager.hint)] }];
+}
+
+function perSizeOf({ perSize }: Explanation): TreeNode[] {
+  return perSize.map(({ operator, location, reason }) => ({
+    text: `every size costs something: ${operator}`,
+    children: [leaf(reason), ...(location === null ? [] : [leaf(`at ${location}`)])],
+  }));
 }
 
 function guardsOf({ guards }: Explanation): TreeNode[] {
@@ -104,6 +113,7 @@ function treeOf(told: Explanation, read: ReadText): TreeNode {
       ...graphsOf(told),
       ...breaksOf(told, read),
       ...told.recompileReasons.map((reason) => leaf(`recorded again: ${reason}`)),
+      ...perSizeOf(told),
       ...guardsOf(told),
       ...symbolsOf(told),
       {

@@ -201,6 +201,8 @@ export class Specializer {
     log('perf', () => `Specializing ${cursor.host.name} for ${this.sizes.join(', ')}`);
     const segment = this.rebuilt();
     segment.told = this.table.bindings;
+    // What is told of operators is kept, though not all sizes are.
+    segment.report = { ...segment.report, perSize: template.report.perSize };
     segment.cases = this.cases;
     segment.point = this.point;
     template.addSpecialization(this.sizes, segment);

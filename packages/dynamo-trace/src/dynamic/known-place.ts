@@ -13,7 +13,7 @@
 import { type CaseOf, LayoutClass, type Shaped, layoutClass } from '@tessera/graph';
 import { SizeSamples } from '@tessera/shared';
 import type { Frame } from '../frame/frame.js';
-import type { MakingStep, OutSpec, Step } from '../trace/step.js';
+import type { MakingStep, OpStep, OutSpec, Step } from '../trace/step.js';
 import { type Results, SampledResults } from './sampled-results.js';
 import { type Arguments, caseOfStep, isWhole, ownNumbers, remaindersOf } from './step-rule.js';
 
@@ -23,6 +23,8 @@ interface Program {
   room: number;
   /** No samples: steps that were seen at the same sizes share what is computed of those. */
   readonly samples: SizeSamples;
+  /** Steps of operators of which nothing is known. */
+  readonly unknown: Set<OpStep>;
 }
 
 const MOST = 2 ** 15;
@@ -55,7 +57,18 @@ export class KnownPlace {
   readonly plain: SoFar = { place: this, left: [], isKnown: true };
   private readonly families: StepFamily[] = [];
 
-  constructor(private readonly program: Program = { room: MOST, samples: new SizeSamples() }) {}
+  constructor(
+    private readonly program: Program = {
+      room: MOST,
+      samples: new SizeSamples(),
+      unknown: new Set(),
+    },
+  ) {}
+
+  /** Steps of the program that had to be made anew at every size: nothing is known of their operators there. */
+  get unknown(): ReadonlySet<OpStep> {
+    return this.program.unknown;
+  }
 
   /** Notes what a step makes at the sizes of a call, with what divisions left of them; the place behind it, null if nothing is known of it. */
   note(
@@ -67,7 +80,10 @@ export class KnownPlace {
   ): KnownPlace | null {
     const operands = operandsOf(step);
     const own = operands === null ? null : ownCase(step, args, outs);
-    if (own === null) return null;
+    if (own === null) {
+      if (step.kind === 'op') this.program.unknown.add(step);
+      return null;
+    }
     const layouts = operands!.map((slot) => frame.slots[slot]!);
     const key = [own, ...layouts.map(layoutClass), structureOf(outs)].join(';');
     let family = this.families.find((other) => other.step === step && other.key === key);

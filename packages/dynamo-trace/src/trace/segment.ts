@@ -93,12 +93,14 @@ export class Segment {
   isSplit = false;
   /** Versions for other sizes, oldest first; not all may still be held. */
   readonly specializations: { readonly sizes: readonly string[]; readonly segment: Segment }[] = [];
+  /** Whether its code serves other sizes too. */
+  isShared = false;
   /** Milliseconds spent in the backend so far. */
   compileMs = 0;
   /** How often the compiled code ran. */
   runs = 0;
   /** Stages and kernels of its compilations. */
-  readonly report: CompileReport = emptyReport();
+  report: CompileReport = emptyReport();
 
   constructor(
     readonly graph: Graph,
@@ -240,8 +242,7 @@ export class Segment {
     const inputs: SizedInput[] = [];
     for (let i = 0; i < like.inputs.length; i++) inputs.push(slots[like.inputs[i]!.slot] ?? 0);
     const proven = like.compiled!.forSizes!(point, inputs);
-    if (proven === null) return null;
-    return { segment: like, proven, outputs: like.outputs };
+    return proven === null ? null : { segment: like, proven, outputs: like.outputs };
   }
 
   /** Whether its code may run for a call at other sizes. */
@@ -371,7 +372,10 @@ export class Segment {
       symbols: this.point,
       family: original.families.of(this.cases) ?? original,
       ...this.owner,
-      onShared: () => void (this.told !== null && (this.told.sharesCode = true)),
+      onShared: () => {
+        this.isShared = true;
+        if (this.told !== null) this.told.sharesCode = true;
+      },
     };
     const measured = <R>(step: () => R): R => {
       const start = now();

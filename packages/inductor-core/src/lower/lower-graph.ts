@@ -226,7 +226,10 @@ class GraphLowering {
     try {
       return this.lowerOperator(node, op, args);
     } catch (error) {
-      if (error instanceof SizesNeeded) error.op ??= op.qualifiedName;
+      if (error instanceof SizesNeeded) {
+        error.op ??= op.qualifiedName;
+        error.location ??= node.meta.stackTrace ?? null;
+      }
       throw error;
     }
   }

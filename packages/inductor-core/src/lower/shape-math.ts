@@ -25,8 +25,9 @@ export type Shape = readonly Size[];
 /** Thrown where a lowering needs numbers for symbolic sizes; caught by `compileToTemplate` alone. */
 export class SizesNeeded extends Error {
   override readonly name = 'SizesNeeded';
-  /** The operator that is lowered. */
+  /** The operator that is lowered, and the user's line where it is called. */
   op: string | null = null;
+  location: string | null = null;
 
   constructor(readonly size: SymInt) {
     super(`The size ${String(size)} is needed as a number`);
