@@ -5,7 +5,7 @@ import { functional as F } from '@tessera/nn';
 import { type Tensor, cumprod, randn } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { explainTree } from '../src/exploration.js';
-import { type Explanation, compile, explain } from '../src/index.js';
+import { type Explanation, compile, explain, observeCompilations } from '../src/index.js';
 
 /** What is told of a program after some sizes. */
 function after(fn: (x: Tensor) => Tensor, inputs: (n: number) => Tensor): Explanation {
@@ -38,6 +38,24 @@ describe('explain() of a program at many sizes', () => {
     const found = told.perSize.find(({ operator }) => operator === 'aten::avg_pool2d');
     expect(found?.reason).toMatch(/needed as a number/);
     expect(found?.location).toContain('explain-sizes.test.ts');
+  });
+
+  it('names none in a training step with a convolution that keeps lengths, over batches and lengths', () => {
+    const [weight, bias] = [randn([4, 3, 3]), randn([4])];
+    for (const parameter of [weight, bias]) parameter.requiresGrad_();
+    let graphs = 0;
+    const step = compile((x: Tensor): Tensor => {
+      const loss = F.conv1d(x, weight, { bias, padding: 'same' }).relu().square().mean();
+      loss.backward();
+      for (const parameter of [weight, bias]) parameter.grad = null;
+      return loss.detach();
+    });
+    const inputs = (i: number): Tensor => randn([2 + ((i * 5) % 7), 3, 5 + ((i * 11) % 40)]);
+    const stop = observeCompilations(() => graphs++);
+    for (let i = 0; i < 60; i++) step(inputs(i));
+    stop();
+    expect(explain(step)(inputs(60)).perSize).toEqual([]);
+    expect(graphs).toBeLessThan(16);
   });
 
   it('names none where one code serves all sizes, and no graph is needed', () => {
