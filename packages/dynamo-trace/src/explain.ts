@@ -14,7 +14,7 @@ export const UNCOMPILED_HINT =
 
 /** What to do about an operator because of which every size costs something. */
 const PER_SIZE_HINT =
-  'call it with fewer sizes (pad to some), or keep it out of what is called with many; FEATURES.md has the operators.';
+  'call it with fewer sizes (pad to some), or keep it out of what is called with many.';
 
 /** One graph of a trace. */
 export interface ExplainedGraph {
