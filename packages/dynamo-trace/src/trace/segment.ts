@@ -25,7 +25,7 @@ import {
   reportTo,
   now,
 } from '@tessera/shared';
-import { type GradNode, type Storage, type Tensor } from '@tessera/tensor';
+import { type Storage, type Tensor } from '@tessera/tensor';
 import { gradEdge, gradFnOf, isHistoryRefused, show } from '@tessera/tensor/internal';
 import {
   type Backend,
@@ -45,6 +45,7 @@ import { asRecorded } from './as-recorded.js';
 import { SegmentCases } from './segment-cases.js';
 import { settle } from './settle.js';
 import { type Shared, sameSharing } from './sharing.js';
+import { isWatchedBefore } from './watched-before.js';
 import type { KnownPlace } from '../dynamic/known-place.js';
 import type { SizedCode } from '../dynamic/shape-binding.js';
 
@@ -389,15 +390,4 @@ export class Segment {
     original.submitted = true;
     return checkCompiled(compiled);
   }
-}
-
-/** Whether code of the program sees gradients of a view, at its node or at what lies between it and its base's. */
-function isWatchedBefore(node: GradNode, end: GradNode | undefined): boolean {
-  for (let at: GradNode | undefined = node; at !== undefined && at !== end;) {
-    const { nodePreHooks, nodeHooks, preHooks, retained, nextEdges }: GradNode = at;
-    const hooks = [nodePreHooks, nodeHooks, ...(preHooks?.values() ?? [])];
-    if (retained !== null || hooks.some((list) => (list?.length ?? 0) > 0)) return true;
-    at = nextEdges.length === 1 ? nextEdges[0]?.node : undefined;
-  }
-  return false;
 }
