@@ -107,7 +107,7 @@ export {
   withoutModes,
 } from './dispatch/modes.js';
 
-// Tracing protocols, autograd
+// Tracing protocols, autograd, random numbers
 export { isTracked, trackClass } from './protocols/track.js';
 export { runningModules } from './protocols/running-modules.js';
 export { type RegionInputs, type RegionNumber, trustedRegion } from './protocols/trusted-region.js';
@@ -156,8 +156,6 @@ export { FunctionNode } from './autograd/function-node.js';
 export { SavedTensor } from './autograd/saved-tensor.js';
 export { savedTensorHooks } from './autograd/saved-tensor-hooks.js';
 export { currentBackwardNode } from './autograd/current-backward-node.js';
-
-// Random numbers
 export { GENERATOR_MEMORY, rngState, reserveOffsets, restoreRng } from './rng/generator.js';
 export { philox, philoxNormal, philoxUniform } from './rng/philox.js';
 
@@ -310,7 +308,7 @@ export { NEVER, ctcAlphas } from './ops/recurrent/ctc.js';
 export { recurrentLayer } from './ops/recurrent/layer.js';
 export { type AttentionOptions, scaledDotProductAttention } from './ops/attention/attention.js';
 
-// Convolution and pooling
+// Convolution, pooling, resizing, sampling, patches
 export { convolution, convolutionOp } from './ops/convolution/convolution.js';
 export {
   type ConvOptions,
@@ -338,8 +336,6 @@ export {
   adaptiveMaxPool2d,
   adaptiveMaxPool3d,
 } from './ops/pool/adaptive-max.js';
-
-// Resizing, sampling and patches
 export { type TapTable, type Taps } from './kernels/resample-kernel.js';
 export {
   type Interpolation as ResizeInterpolation,
