@@ -21,8 +21,8 @@ const status = turbo([
   'test',
   '--continue',
   // A package runs one file after another, and files wait for browsers, devices and ranks of MPI: three packages at a
-  // time fill two processors.
-  '--concurrency=3',
+  // time left a fifth of two processors idle.
+  '--concurrency=4',
   '--log-order=grouped',
   '--output-logs=new-only',
   // What became of each package, written to `.turbo/runs`.
