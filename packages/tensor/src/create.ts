@@ -83,7 +83,6 @@ function flatten(data: TensorData): Flat {
 }
 
 function inferDType(values: readonly (number | boolean | bigint)[]): DType {
-  if (values.length === 0) return defaultDType();
   if (values.every((value) => typeof value === 'boolean')) return 'bool';
   return values.every((value) => typeof value !== 'number' || Number.isSafeInteger(value)) &&
     values.some((value) => typeof value === 'bigint')

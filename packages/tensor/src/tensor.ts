@@ -99,11 +99,6 @@ export class Tensor extends TensorBase {
     return this.ndim;
   }
 
-  /** Bytes of an element. @see torch.Tensor.element_size */
-  elementSize(): number {
-    return itemSize(this.dtype);
-  }
-
   /** Bytes of all elements. */
   get nbytes(): number {
     return this.numel * itemSize(this.dtype);

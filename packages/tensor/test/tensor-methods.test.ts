@@ -33,9 +33,9 @@ describe('operator methods', () => {
 
   it('say what elements are', () => {
     const half = arange(6, { dtype: 'float16' }).reshape([2, 3]);
-    expect([half.elementSize(), half.nbytes, half.isFloatingPoint()]).toEqual([2, 12, true]);
+    expect([half.nbytes, half.isFloatingPoint()]).toEqual([12, true]);
     const long = arange(6).narrow(0, 1, 2);
-    expect([long.elementSize(), long.nbytes, long.isFloatingPoint()]).toEqual([8, 16, false]);
+    expect([long.nbytes, long.isFloatingPoint()]).toEqual([16, false]);
   });
 
   it('of PyTorch that take no arguments are properties', () => {

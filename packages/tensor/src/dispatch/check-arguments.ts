@@ -208,9 +208,7 @@ function deviceMismatch(op: OpOverload, first: string, second: string): never {
     {
       context: { op: op.qualifiedName, devices: [first, second] },
       // Values come back from other devices only for who waits.
-      hints: [
-        `Move it there: x.to('${first === 'cpu' ? second : first}'), a module with model.to().`,
-      ],
+      hints: [`Move one of them: x.to('${first === 'cpu' ? second : first}').`],
     },
   );
 }

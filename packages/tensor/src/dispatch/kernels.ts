@@ -193,7 +193,6 @@ function missingKernel(op: OpOverload, device: string): never {
         device === 'cpu'
           ? ["Register one with library().impl(name, 'cpu', fn)."]
           : [
-              'In a page it may come with use…() of @tessera/compile.',
               'Copy the tensors to the CPU for this op: await download(x).',
               `Register one with library().impl(name, '${device}', fn).`,
             ],

@@ -61,7 +61,7 @@ export const HABIT_MISTAKES: readonly Mistake[] = [
     () => tensor(new Float32Array(4), any([2, 2])),
     'invalid-argument',
     'Options are an object',
-    'tensor(values).view([2, 3]). They are: dtype, device, requiresGrad.',
+    'tensor(values).view([2, 3])',
   ],
   [
     'x.expand(2, 3)',

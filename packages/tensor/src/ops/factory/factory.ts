@@ -154,10 +154,7 @@ export function checkTensorOptions(
   // PyTorch's habit, randn(2, 3), and TensorFlow.js's, tensor(values, [2, 3]).
   if (typeof options === 'number' || Array.isArray(options))
     throw new TesseraError('invalid-argument', 'Options are an object.', {
-      hints: [
-        'Sizes are a list: randn([2, 3]), tensor(values).view([2, 3]).',
-        `They are: ${Object.keys(names).join(', ')}.`,
-      ],
+      hints: ['Sizes are a list: randn([2, 3]), tensor(values).view([2, 3]).'],
     });
   checkOptionNames('A new tensor', options, names);
 }
