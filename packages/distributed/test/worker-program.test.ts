@@ -26,6 +26,7 @@ it('the embedded worker program is made from its sources', async () => {
     minify: true,
     charset: 'ascii',
     legalComments: 'none',
+    conditions: ['@tessera/source'],
   });
   const program = outputFiles[0]!.text.trim();
   const text = `${HEADER}// prettier-ignore\nexport const MPI_WORKER_PROGRAM: string = ${JSON.stringify(program)};\n`;

@@ -162,7 +162,7 @@ export class CompiledFunction {
     this.captures.length = 0;
     this.reasons.length = 0;
     this.warned.clear();
-    this.eager = null;
+    this.eager = this.limited = null;
     this.backoff = new Backoff();
   }
 

@@ -19,7 +19,7 @@ function distance(a: Tensor, b: Tensor): number {
 const double = { dtype: 'float64' } as const;
 
 describe('linear algebra', () => {
-  it.each([[[4, 3]], [[3, 4]], [[2, 3, 3]], [[0, 3]]])(
+  it.each([[[4, 3]], [[3, 4]], [[2, 3, 3]], [[0, 3]], [[90, 7]], [[2, 3, 11]]])(
     'singular values and vectors of %j give the matrix again',
     (sizes) => {
       const x = waves(...sizes);
@@ -41,6 +41,21 @@ describe('linear algebra', () => {
     ]);
     expect(distance(matmul(u.mT, u), eye(4, null, double))).toBeLessThan(1e-13);
     expect(s.slice(0, 1).toArray()).toEqual([expect.closeTo(0, 12), expect.closeTo(0, 12)]);
+  });
+
+  it('so are those of many more rows than columns, also if columns depend on each other', () => {
+    for (const x of [waves(40, 3), matmul(waves(40, 2), waves(2, 3)), zeros([40, 3], double)])
+      for (const matrix of [x, x.mT]) {
+        const [u, s, vh] = linalg.svd(matrix);
+        expect([...u.shape, ...vh.shape].sort((a, b) => a - b)).toEqual([3, 3, 40, 40]);
+        for (const square of [u, vh]) {
+          const one = eye(square.size(0), null, double);
+          expect(distance(matmul(square.mT, square), one)).toBeLessThan(1e-13);
+        }
+        const whole = matmul(u.narrow(1, 0, 3).mul(s), vh.narrow(0, 0, 3));
+        expect(distance(whole, matrix)).toBeLessThan(1e-12);
+        expect(distance(linalg.svdvals(matrix), s)).toBeLessThan(1e-12);
+      }
   });
 
   it("q is orthonormal and r triangular, with LAPACK's signs", () => {

@@ -23,7 +23,6 @@ export const PASS_WORDS = 4;
 /** The transform of r numbers. */
 type Butterfly = (a: readonly Complex[]) => Complex[];
 
-/** @see transformOf */
 function two(c: ComplexCode): Butterfly {
   return ([a, b]) => [c.add(a, b), c.sub(a, b)];
 }

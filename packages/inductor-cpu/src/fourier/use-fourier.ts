@@ -1,13 +1,14 @@
 /**
  * @file `useFourier`: code of its own for Fourier transforms on the CPU.
  *
- * Lengths whose only prime factors are 2, 3, 5 and 7 are transformed; rows must be of a multiple of vectors, too. Others stay what
- * their records say they are: products of matrices.
+ * Lengths whose only prime factors are 2, 3, 5 and 7 are transformed; rows are also a multiple of a vector long, with as many
+ * numbers in each lane as there are lanes at least. Others stay what their records say they are: products of matrices.
  */
-import { type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
-import { type FftScale, fftFactor, keepWhole } from '@tessera/tensor/internal';
+import { type Tensor, itemSize } from '@tessera/tensor';
+import { type FftScale, fftFactor, keepWhole, numelOf } from '@tessera/tensor/internal';
 import { type OperatorCode, registerOperatorCode } from '../runtime/operator-code.js';
 import { ownFunction } from '../runtime/own-function.js';
+import { withScratch } from '../runtime/with-scratch.js';
 import { COLUMNS, type Columns, transformColumns } from './columns.js';
 import { type FourierDType, STEP, lanesOf, pairBytes } from './complex-code.js';
 import { ROWS, type RowKind, type Rows, transformRows } from './rows.js';
@@ -27,8 +28,6 @@ interface Real extends Transform {
   readonly last_dim_size: number;
 }
 
-const countOf = (sizes: readonly number[]): number => sizes.reduce((count, n) => count * n, 1);
-
 function isFourierDType(dtype: string): dtype is FourierDType {
   return dtype === 'float32' || dtype === 'float64';
 }
@@ -42,7 +41,7 @@ function hasRows(n: number, dtype: FourierDType): boolean {
 
 /** Whether complex numbers of the given sizes can be transformed along a dimension. */
 function hasComplex(sizes: readonly number[], d: number, dtype: FourierDType): boolean {
-  return countOf(sizes.slice(d + 1)) === 1
+  return numelOf(sizes.slice(d + 1)) === 1
     ? hasRows(sizes[d], dtype)
     : radicesOf(sizes[d]) !== null;
 }
@@ -59,7 +58,7 @@ function hasCode(
   if (!complexDims.every((d) => hasComplex(spectrum, d, dtype))) return false;
   if (last === null) return true;
   return (
-    last % 2 === 0 && countOf(spectrum.slice(dim.at(-1)! + 1)) === 1 && hasRows(last / 2, dtype)
+    last % 2 === 0 && numelOf(spectrum.slice(dim.at(-1)! + 1)) === 1 && hasRows(last / 2, dtype)
   );
 }
 
@@ -73,16 +72,6 @@ const placeOf = ({ storage, storageOffset, dtype }: Tensor): Place => ({
   at: storage.ptr + storageOffset * itemSize(dtype),
   dtype: dtype as FourierDType,
 });
-
-function withScratch(bytes: number, run: (at: number) => void): void {
-  const heap = cpuHeap();
-  const at = heap.alloc(bytes);
-  try {
-    run(at);
-  } finally {
-    heap.free(at);
-  }
-}
 
 /** Transforms rows next to each other. @param n numbers of a row, real or complex */
 function alongRows(
@@ -132,8 +121,8 @@ function alongDim(
 ): void {
   const { dtype } = from;
   const n = sizes[d];
-  const planes = countOf(sizes.slice(0, d));
-  const inner = countOf(sizes.slice(d + 1));
+  const planes = numelOf(sizes.slice(0, d));
+  const inner = numelOf(sizes.slice(d + 1));
   if (inner === 1) {
     alongRows('complex', n, planes, from, to, inverse, factor);
     return;
@@ -192,7 +181,7 @@ const complexToComplex: OperatorCode<Complex> = (args, [out]) => {
   if (!hasComplexCode(args)) return false;
   const { self, dim, normalization, forward } = args;
   const sizes = spectrumOf(self);
-  const factor = fftFactor(normalization, countOf(dim.map((d) => sizes[d])));
+  const factor = fftFactor(normalization, numelOf(dim.map((d) => sizes[d])));
   alongDims(sizes, dim, placeOf(self.contiguous()), placeOf(out), !forward, factor);
   return true;
 };
@@ -201,7 +190,7 @@ const realToHalf: OperatorCode<Transform> = (args, [out]) => {
   if (!hasRealCode(args)) return false;
   const { self, dim, normalization } = args;
   const n = self.sizes[dim.at(-1)!];
-  const factor = fftFactor(normalization, countOf(dim.map((d) => self.sizes[d])));
+  const factor = fftFactor(normalization, numelOf(dim.map((d) => self.sizes[d])));
   const to = placeOf(out);
   alongRows('realToHalf', n, self.numel / n, placeOf(self.contiguous()), to, false, factor);
   alongDims(halfOf(args), dim.slice(0, -1), to, to, false, 1);
@@ -211,7 +200,7 @@ const realToHalf: OperatorCode<Transform> = (args, [out]) => {
 const halfToReal: OperatorCode<Real> = (args, [out]) => {
   if (!hasHalfCode(args)) return false;
   const { self, dim, normalization, last_dim_size: n } = args;
-  const factor = fftFactor(normalization, countOf(dim.map((d) => out.sizes[d])));
+  const factor = fftFactor(normalization, numelOf(dim.map((d) => out.sizes[d])));
   const from = placeOf(self.contiguous());
   const rows = (source: Place): void =>
     alongRows('halfToReal', n, out.numel / n, source, placeOf(out), true, factor);

@@ -1,8 +1,9 @@
 /**
  * @file Calls of `order_rows` and `select_rows`: one module for each dtype, and rows of any layout.
  */
-import { type Tensor, cpuHeap, itemSize } from '@tessera/tensor';
+import { type Tensor, itemSize } from '@tessera/tensor';
 import { ownFunction } from '../runtime/own-function.js';
+import { withScratch } from '../runtime/with-scratch.js';
 import { RECORD, SELECT_ROWS, type SelectRows, selectRows } from './select-rows.js';
 import { ORDER_ROWS, type OrderRows, orderRows, scratchBytes } from './order-rows.js';
 
@@ -61,19 +62,9 @@ function visitRows(
 }
 
 /** Runs with so many bytes of memory; gives false, and does not, where tensors are elsewhere or it is more than there can be. */
-function withScratch(
-  tensors: readonly Row[],
-  bytes: number,
-  run: (scratch: number) => void,
-): boolean {
+function withRows(tensors: readonly Row[], bytes: number, run: (scratch: number) => void): boolean {
   if (bytes > MOST_BYTES || tensors.some(({ storage }) => storage.ptr < 0)) return false;
-  const heap = cpuHeap();
-  const scratch = heap.alloc(bytes);
-  try {
-    run(scratch);
-  } finally {
-    heap.free(scratch);
-  }
+  withScratch(bytes, run);
   return true;
 }
 
@@ -98,7 +89,7 @@ export function sortRows(
   const tensors = [self, values, indices];
   const length = self.sizes[at] ?? 1;
   const { dtype } = self;
-  return withScratch(tensors, scratchBytes(length), (scratch) => {
+  return withRows(tensors, scratchBytes(length), (scratch) => {
     const run = ownFunction(`order ${dtype}`, () => orderRows(dtype));
     visitRows(tensors, at, (places, steps, rows) => {
       const call: OrderRows = {
@@ -148,7 +139,7 @@ export function selectAlong(
   const { dtype } = self;
   const outs = indices === null ? [values] : [values, indices];
   const tensors = [self, ...outs.map((out) => withDim(out, at, self.ndim))];
-  return withScratch(tensors, RECORD * length, (scratch) => {
+  return withRows(tensors, RECORD * length, (scratch) => {
     const run = ownFunction(`select ${dtype}`, () => selectRows(dtype));
     visitRows(tensors, at, (places, steps, rows) => {
       const call: SelectRows = {

@@ -40,12 +40,17 @@ function commonLength(l: Lowering, offsets: LoweredTensor, bags: Size, count: Si
   return offsets.load([bag!]) === l.ir.cast(begins, offsets.dtype) ? length : null;
 }
 
-/** The bag of each index: how many bags begin at or before it, less one. */
-function bagOfEach(l: Lowering, offsets: LoweredTensor, bags: Size, count: Size): LoweredTensor {
+/** The bag of each index: how many bags begin at or before it, less one. `length` is that of all bags, null if they have none in common. */
+function bagOfEach(
+  l: Lowering,
+  offsets: LoweredTensor,
+  bags: Size,
+  count: Size,
+  length: Size | null,
+): LoweredTensor {
   const m = new ExprMath(l.ir);
   if (isSame(bags, 0)) return l.pointwise([count], l.ir.const('int32', 0));
   const [i] = l.vars([count]);
-  const length = commonLength(l, offsets, bags, count);
   if (length !== null) return l.pointwise([count], l.ir.index('int32', l.ir.div(i!, length)));
   const ends = sizeAdd(count, 1);
   const starts = checkedIndices(l, 'embedding_bag: offsets', offsets, ends);
@@ -86,7 +91,7 @@ const forward: LoweringOf<'aten::_embedding_bag'> = (l, args, call) => {
   const m = new ExprMath(l.ir);
   const acc = accumulateDtype(weight.dtype);
   const length = commonLength(l, offsets, bags, count);
-  const bagOf = bagOfEach(l, offsets, bags, count);
+  const bagOf = bagOfEach(l, offsets, bags, count, length);
   if (length === null) bagOf.realize();
   const isKept = (i: IndexExpr): Expr =>
     padding < 0 ? l.ir.const('bool', 1) : m.ne(indices.load([i]), padding);
@@ -186,7 +191,8 @@ function bagsOf(
 ): LoweredTensor {
   const m = new ExprMath(l.ir);
   if (isSame(named.shape[0]!, count)) return l.pointwise([count], m.cast(named.expr, 'int32'));
-  const found = bagOfEach(l, offsets, sizeMin(bags, offsets.shape[0]!), count);
+  const begun = sizeMin(bags, offsets.shape[0]!);
+  const found = bagOfEach(l, offsets, begun, count, commonLength(l, offsets, begun, count));
   found.realize();
   return found;
 }

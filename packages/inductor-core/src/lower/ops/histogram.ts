@@ -2,8 +2,9 @@
  * @file Counts of elements by bins, and positions of elements that are not zero up to a given number.
  *
  * Where points of loops follow an order, elements are counted one after another, if there is nothing to refuse; other calls are
- * left to reference kernels. On devices without those each bin looks at the bin numbers of all elements. Ends of bins that the elements decide cannot be refused before they
- * are known: where eager code on the CPU would refuse them (NaN, infinite), counts and ends are NaN.
+ * left to reference kernels. On devices without those each bin looks at the bin numbers of all elements. Ends of bins that
+ * the elements decide cannot be refused before they are known: where eager code on the CPU would refuse them (NaN,
+ * infinite), counts and ends are NaN.
  */
 import type { DType } from '@tessera/tensor';
 import type { Expr } from '../../ir/expr.js';
@@ -90,7 +91,8 @@ function placed(
 
 /** self, bins, min, max. */
 const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
-  if (l.hasFallback && !isCounted(self.dtype, Number(min), Number(max))) return null;
+  const isCounted = takesSteps(l) && isCountable(self.dtype, Number(min), Number(max));
+  if (l.hasFallback && !isCounted) return null;
   const m = new ExprMath(l.ir);
   const bins = Number(count);
   const x = row(l, self);
@@ -104,9 +106,9 @@ const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
 };
 
 /** Whether float32 is exact enough, and ends of bins are given that are not refused. */
-function isCounted(dtype: DType, low: number, high: number): boolean {
+function isCountable(dtype: DType, low: number, high: number): boolean {
   const [from, to] = [Math.fround(low), Math.fround(high)];
-  return dtype === 'float32' && low !== high && from < to && to - from < Infinity;
+  return dtype === 'float32' && from < to && to - from < Infinity;
 }
 
 /** Edges of bins of equal width, from both ends, as linspace. */
