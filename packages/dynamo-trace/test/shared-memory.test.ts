@@ -78,3 +78,52 @@ it('what is a view of written memory takes its gradient, what was detached does 
     expect(shown[1]).toEqual(shown[0]);
   }
 });
+
+describe('arguments that are parts of the same data', () => {
+  const data = ones([6, 3]).cumsum(0);
+
+  it('do not count where something else is written', () => {
+    const total = tensor([0, 0, 0]);
+    const fn = (x: Tensor): Tensor => {
+      total.add_(x.select(0, 0));
+      return x.sub(data.narrow(0, 1, 2)).add(total);
+    };
+    const { call, function: compiled } = compileEager(fn);
+    for (let i = 0; i < 5; i++) {
+      const before = total.clone();
+      const result = call(data.narrow(0, i, 2)).toArray();
+      const after = total.clone();
+      total.copy_(before);
+      expect(result).toEqual(fn(data.narrow(0, i, 2)).toArray());
+      expect(total.equal(after)).toBe(true);
+    }
+    call(ones([2, 3])); // of other memory
+    expect(compiled.captures.length).toBe(1);
+  });
+
+  it('count from the call on in which one is part of what is written', () => {
+    const memory = ones([4, 3]);
+    const fn = (x: Tensor, y: Tensor, target: Tensor): Tensor => {
+      target.add_(1);
+      return x.mul(y);
+    };
+    const { call, function: compiled } = compileEager(fn);
+    const own = tensor([0, 0, 0]);
+    const calls: readonly (() => [Tensor, Tensor, Tensor])[] = [
+      () => [data.select(0, 0), data.select(0, 1), own],
+      () => [data.select(0, 0), data.select(0, 0), own],
+      () => [data.select(0, 0), memory.select(0, 2), memory.select(0, 2)],
+      () => [memory.select(0, 1), data.select(0, 0), memory.select(0, 1)],
+    ];
+    for (let round = 0; round < 2; round++)
+      for (const make of calls) {
+        const expected = fn(...(make().map((t) => t.clone()) as [Tensor, Tensor, Tensor]));
+        const [x, y, target] = make();
+        const shares = x.storage === target.storage || y.storage === target.storage;
+        const result = call(x, y, target);
+        if (!shares) expect(result.toArray()).toEqual(expected.toArray());
+        else expect(result.equal(x.mul(y))).toBe(true);
+      }
+    expect(compiled.captures.length).toBe(3);
+  });
+});

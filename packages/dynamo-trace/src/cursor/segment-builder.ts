@@ -258,7 +258,7 @@ export class SegmentBuilder {
       return this.writers.has(storage) || (fake!.madeAs !== null && viewed.has(storage));
     });
     if (!counts.includes(true)) return null;
-    return sharingOf(fakes).map((shared, i) =>
+    return sharingOf(fakes, this.writers).map((shared, i) =>
       counts[i] === true ? shared : { ...shared, madeAs: undefined },
     );
   }

@@ -11,8 +11,8 @@ import type { MadeAs } from '@tessera/tensor/internal';
 import type { SegmentInput } from '../backend.js';
 
 /**
- * Per input: the first one with the same memory (itself, if none), how far apart they begin, whether both are views of
- * one tensor, and how it was made as a view (undefined where that does not matter).
+ * Per input: the first one with the same memory (itself, if none; -1 where nothing writes to that memory), how far apart
+ * they begin, whether both are views of one tensor, and how it was made as a view (undefined where that does not matter).
  */
 export interface Shared {
   readonly of: number;
@@ -21,14 +21,18 @@ export interface Shared {
   readonly madeAs: MadeAs | undefined;
 }
 
-/** The sharing among inputs; those that are no tensors share nothing. */
-export function sharingOf(inputs: readonly (Tensor | null)[]): Shared[] {
+/** The sharing among inputs, of which those in `written` memory count; those that are no tensors share nothing. */
+export function sharingOf(
+  inputs: readonly (Tensor | null)[],
+  written: { has(storage: Storage): boolean },
+): Shared[] {
   const first = new Map<Storage, number>();
   return inputs.map((input, i) => {
     const storage = input?.storageOrNull ?? null;
     const madeAs = input?.madeAs ?? null;
     const alone = { of: i, offset: 0, isView: true, madeAs };
     if (storage === null) return alone;
+    if (!written.has(storage)) return { ...alone, of: -1 };
     const of = first.get(storage);
     if (of === undefined) {
       first.set(storage, i);
@@ -64,10 +68,11 @@ export function sameSharing(
     if (shared.madeAs !== undefined && shared.madeAs !== input.madeAs) return false;
     if (storage === null || storage.met < start) {
       if (storage !== null) storage.met = start + i;
-      if (shared.of !== i) return false;
+      if (shared.of >= 0 && shared.of !== i) return false;
       continue;
     }
     const of = storage.met - start;
+    if (shared.of < 0 && expected[of]!.of < 0) continue;
     const other = inputs[of] as Tensor;
     if (of !== shared.of || isViewOf(input, other) !== shared.isView) return false;
     if (offsets && input.storageOffset - other.storageOffset !== shared.offset) return false;
