@@ -2,6 +2,7 @@
  * @file Programs of operators that are promised to do the same at all sizes, for tests of what samples tell.
  */
 import { LSTM, functional as F } from '@tessera/nn';
+import { grad, vmap } from '@tessera/tensor/func';
 import * as linalg from '@tessera/tensor/linalg';
 import {
   type Tensor,
@@ -505,6 +506,15 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
         linalg.luFactorEx(positive.detach())[0],
       ];
       return [...out.map((each) => each.detach()), ...plain, ...gradients(sumOf(out), [a, b, v])];
+    },
+  },
+  'gradients of each example': {
+    inputs: (n) => [w(3, 5), w(n, 5), w(n, 3)],
+    fn: (weight, x, y) => {
+      const loss = (of: Tensor, a: Tensor, b: Tensor): Tensor =>
+        F.mseLoss(F.linear(a, of).tanh(), b);
+      const each = vmap(grad(loss), { inDims: [null, 0, 0] })(weight, x, y);
+      return [each, each.flatten(1).norm(2, 1)];
     },
   },
 };

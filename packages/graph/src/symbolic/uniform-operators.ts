@@ -11,7 +11,7 @@ import { CASES, type CaseOf, type Shaped, numelOf } from './operator-cases.js';
 
 /** Those without cases, by name; operators on elements are told by their tag. */
 const UNIFORM: ReadonlySet<string> = new Set(
-  `tessera::leaf tessera::autograd_grad tessera::recurrent_states tessera::recurrent_layer tessera::recurrent_layer_backward
+  `tessera::leaf tessera::autograd_grad tessera::outer_history tessera::recurrent_states tessera::recurrent_layer tessera::recurrent_layer_backward
   tessera::ctc_alphas tessera::ctc_alphas_backward
   squeeze unsqueeze permute transpose t mT movedim expand expand_as
   detach clone contiguous _to_copy to stack cat split_with_sizes
