@@ -76,7 +76,9 @@ export const REGION: EventKind<RegionCall, unknown> = {
     const i = step.inputs.findIndex(
       (pattern, k) => pattern.code === 2 && !sameConstant(pattern.value, leaves[k]),
     );
-    if (i < 0) return { text: `other tensors were passed to ${what}`, about: [owner, ...leaves] };
+    // Where there are more or fewer tensors, places say nothing.
+    if (i < 0 || step.inputs.length !== leaves.length)
+      return { text: `other tensors were passed to ${what}`, about: [owner, ...leaves] };
     const { value } = step.inputs[i] as ConstPattern;
     const path = treePaths(treeFlatten(others).spec)[i - reads.length];
     return { text: `${nameOf(owner)}${path} == ${literal(value)}`, isExact: true };

@@ -4,7 +4,9 @@
  * The numbers of an update (step size, bias corrections) follow from a group's options and from how often a parameter
  * was updated, or are carried from one update to the next. Parameters of one group with equal step counts, equal carried
  * numbers and the same kinds of state form a bucket, which needs one set of numbers. The tensors that an update reads
- * and the choices that select its ops are those of the buckets.
+ * and the choices that select its ops are those of the buckets. Parameters that were in different ones stay so: where
+ * updates leave parameters out (layers that are skipped at random), counts differ and meet again, and every way to share
+ * buckets would be another compiled step.
  */
 import type { Tensor } from '@tessera/tensor';
 import type { CommonOptions, ParamGroup } from './param-group.js';
@@ -83,6 +85,10 @@ export function holdsStates<O extends CommonOptions>(
   );
 }
 
+/** By state, a number for what was once in a bucket beside others. */
+const apart = new WeakMap<ParamState, number>();
+let apartCount = 0;
+
 /** Groups parameters by step count, carried numbers and names of state tensors, in order of first appearance. */
 export function makeBuckets<O extends CommonOptions>(
   group: ParamGroup<O>,
@@ -91,14 +97,27 @@ export function makeBuckets<O extends CommonOptions>(
   states: readonly ParamState[],
 ): Bucket<O>[] {
   const alike = new Map<string, number[]>();
-  states.forEach(({ step, carried, tensors }, i) => {
-    const key = [step, ...Object.values(carried), ...Object.keys(tensors).sort()].join();
+  states.forEach((record, i) => {
+    const { step, carried, tensors } = record;
+    const key = [
+      apart.get(record),
+      step,
+      ...Object.values(carried),
+      ...Object.keys(tensors).sort(),
+    ].join();
     const list = alike.get(key);
     if (list === undefined) alike.set(key, [i]);
     else list.push(i);
   });
+  const met = new Set<number | undefined>();
   return [...alike.values()].map((indices) => {
     const records = indices.map((i) => states[i]!);
+    const before = apart.get(records[0]!);
+    if (met.has(before)) {
+      apartCount++;
+      for (const record of records) apart.set(record, apartCount);
+    }
+    met.add(before);
     const names = Object.keys(records[0]!.tensors);
     return {
       params: indices.map((i) => params[i]!),
