@@ -31,7 +31,10 @@ export interface CompileOptions {
    * the function's JavaScript does not run.
    */
   readonly pure?: boolean;
-  /** What a `pure` function reads besides its arguments: guarded on every call. */
+  /**
+   * What a `pure` function reads besides its arguments: guarded on every call. In others, what keeps tensors that a call
+   * makes for the next one: variables that it replaces, and what holds such. Asked again at the end of a recorded call.
+   */
   readonly captures?: () => Record<string, unknown>;
   /**
    * Symbolic sizes: `true` for all dims of arguments, `false` for none, undefined for those that changed

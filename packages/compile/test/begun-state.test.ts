@@ -2,7 +2,16 @@
  * @file State that a program makes in its first compiled call and keeps to itself, as optimizers of one's own do.
  */
 import { Linear, ReLU, Sequential, functional as F } from '@tessera/nn';
-import { type Tensor, manualSeed, noGrad, pow, randn, zeros, zerosLike } from '@tessera/tensor';
+import {
+  type Tensor,
+  manualSeed,
+  noGrad,
+  ones,
+  pow,
+  randn,
+  zeros,
+  zerosLike,
+} from '@tessera/tensor';
 import { readNumbers } from '@tessera/tensor/internal';
 import { describe, expect, it } from 'vitest';
 import { compile, explain } from '../src/index.js';
@@ -103,5 +112,35 @@ describe('values that are no state', () => {
     ['what is filled only', (x) => zerosLike(x).add(x).sum()],
   ])('%s', (_, fn) => {
     expect(results(fn)).toBe(1);
+  });
+});
+
+describe('state that every call replaces, of memory that it writes', () => {
+  type Options = { captures?: () => Record<string, unknown> };
+  const descent = (compiled: boolean, named: boolean): (() => number) => {
+    const place = ones([3]);
+    let velocity = zeros([3]);
+    let gains = ones([3]);
+    const fn = (momentum: number): Tensor => {
+      const g = place.mul(2);
+      gains = gains.add(0.2).clamp(0.01, 2);
+      velocity = velocity.mul(momentum).sub(g.mul(gains).mul(0.1));
+      place.add_(velocity);
+      return place.sum();
+    };
+    const options: Options = named ? { captures: () => ({ velocity, gains }) } : {};
+    const step = compiled ? compile(fn, options) : fn;
+    return () => step(0.5).item() as number;
+  };
+
+  it('is kept from the first call on where `captures` names the variables', () => {
+    const [eager, compiled] = [descent(false, false), descent(true, true)];
+    for (let i = 0; i < 5; i++) expect(compiled()).toBeCloseTo(eager(), 5);
+  });
+
+  it('is an error that says so where nothing does', () => {
+    const compiled = descent(true, false);
+    compiled();
+    expect(compiled).toThrow(/captures: \(\) => \(\{ state \}\)/);
   });
 });

@@ -201,7 +201,7 @@ export class CompiledFunction {
     const host: CursorHost = {
       name: this.name,
       table: this.table,
-      roots: () => recording().roots,
+      roots: () => this.roots.values(self, args),
       record: (cursor, describe) => {
         let reason: string | null = null;
         if (describe !== null) {

@@ -16,7 +16,10 @@ export interface TraceOptions {
   readonly fullgraph?: boolean;
   /** Skip the JavaScript when arguments (and `captures`) are as before. */
   readonly pure?: boolean;
-  /** What a `pure` function reads besides its arguments. */
+  /**
+   * What a `pure` function reads besides its arguments; and what else keeps tensors that a function makes for its next call:
+   * variables, `() => ({ velocity })`, and objects that hold such. Asked again when a recorded call ends.
+   */
   readonly captures?: () => Record<string, unknown>;
   /** Called with the reason when a call fits no recorded trace. */
   readonly guardFailFn?: (reason: string) => void;

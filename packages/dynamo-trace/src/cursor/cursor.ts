@@ -38,7 +38,6 @@ import { watch } from '../events/watch.js';
 import type { SymbolTable } from '../dynamic/symbol-table.js';
 import { EarlierFrames } from '../frame/earlier-frames.js';
 import { Frame } from '../frame/frame.js';
-import type { Root } from '../guards/entry-guards.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { EntryPoint } from '../trace/entry-point.js';
 import { matchAll } from '../trace/pattern.js';
@@ -59,8 +58,8 @@ export interface CursorHost {
   record(cursor: Cursor, describe: (() => Difference) | null): Recorder | null;
   /** Told of a break; `isNew`: where nothing was recorded yet. */
   onBreak(reason: BreakReason, isNew: boolean): void;
-  /** Arguments and captures of the call. */
-  roots(): readonly Root[];
+  /** Arguments and captures of the call, as they are now: a captured variable may have another value than when it began. */
+  roots(): readonly unknown[];
   /** What follows a break where the program is now. */
   entryAfter(reason: BreakReason, gradMode: boolean): EntryPoint;
   /** Told of a call whose sizes come too seldom to be worth code. */

@@ -119,7 +119,7 @@ export function seal(cursor: Cursor, result: unknown): void {
 
 /** Values that outlive the call or are read by a later segment. */
 function neededTensors(
-  { host, owners, recorder }: Cursor,
+  { host, owners }: Cursor,
   frames: readonly Frame[],
   result: unknown,
 ): Set<Tensor> {
@@ -127,8 +127,7 @@ function neededTensors(
   const note = (tensor: Tensor): void => void needed.add(tensor);
   const reachable = (value: unknown): void => walk(value, NOWHERE, { tensor: note });
   reachable(result);
-  const roots = recorder?.options.sources.roots ?? host.roots();
-  for (const root of roots) reachable(root.value);
+  host.roots().forEach(reachable);
   for (const owner of owners) reachable(owner);
   for (const frame of frames) takenBy(frame).forEach(note);
   return needed;

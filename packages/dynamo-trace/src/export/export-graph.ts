@@ -140,7 +140,7 @@ function captureOnce(
   const cursor = new PureCursor({ name, sources, fullgraph: true }, entry, {
     name,
     table,
-    roots: () => roots,
+    roots: () => roots.map((root) => root.value),
     record,
     rebuild: record,
     onBreak: (reason) => refuseBreak(reason, name),
@@ -176,8 +176,7 @@ function dropGradients({ externals, frame }: Recorder): void {
 function numbersOf({ host, owners }: Cursor): number[] {
   const found: unknown[] = [];
   const primitive = (value: unknown): void => void found.push(value);
-  for (const value of [...host.roots().map((root) => root.value), ...owners])
-    walk(value, NOWHERE, { primitive });
+  for (const value of [...host.roots(), ...owners]) walk(value, NOWHERE, { primitive });
   return found.filter((n): n is number => Number.isInteger(n) && Number(n) > 1);
 }
 

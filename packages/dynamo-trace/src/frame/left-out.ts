@@ -290,8 +290,8 @@ function escapeError({ meta, target }: Node, why: string): TesseraError {
     {
       location: meta.stackTrace,
       hints: [
-        'Call the function again: from now on it returns this value too.',
-        'Return it from the function, or store it on an argument or on what `captures` names; then it is there from the first call.',
+        'Call the function again: from now on it returns this value too. State that every call reads and replaces needs the other way.',
+        'Return it from the function, or name the variable or object that keeps it: compile(fn, { captures: () => ({ state }) }); then it is there from the first call.',
       ],
     },
   );
