@@ -132,10 +132,11 @@ export class GradScaler {
    * @throws data-async-only on another device; invalid-argument after a step since the last `update()`
    */
   step(optimizer: Optimizer): boolean {
-    if (this.enabled && this.device !== 'cpu')
+    const device = this.device === 'cpu' ? deviceOfGradients(optimizer) : this.device;
+    if (this.enabled && device !== 'cpu')
       throw new TesseraError(
         'data-async-only',
-        `GradScaler: whether gradients on '${this.device}' are finite is read with await.`,
+        `GradScaler: whether gradients on '${device}' are finite is read with await.`,
         { hints: ['Use await scaler.stepAsync(optimizer).'] },
       );
     const bad = this.prepare(optimizer);
@@ -223,4 +224,10 @@ function refuse(what: string): never {
   throw new TesseraError('invalid-argument', `GradScaler: ${what}.`, {
     hints: ['Per iteration: scale(loss).backward(), unscale_ (to clip), step, update.'],
   });
+}
+
+/** Where the gradients of an optimizer are: those that the scaler was not told of, too. */
+function deviceOfGradients({ paramGroups }: Optimizer): DeviceType {
+  const grads = paramGroups.flatMap(({ params }) => params.map(gradientOf));
+  return grads.find((grad) => grad !== null)?.device ?? 'cpu';
 }
