@@ -265,4 +265,17 @@ describe('methods', () => {
       "tensor 'other of aten.add.Tensor' dtype mismatch. expected Float, actual Double",
     ]);
   });
+
+  it('a rate that has become whole is another kind of number', () => {
+    let rate = 0.3;
+    const { call, function: compiled } = compileEager((t: Tensor) => mul(t, rate));
+    for (const value of [0.3, 0.2, 0.1, 0]) {
+      rate = value;
+      call(x);
+    }
+    expect(compiled.reasons).toEqual([
+      "argument 'other' of aten.mul.Tensor == 0.3, actual 0.2",
+      "argument 'other' of aten.mul.Tensor is a number that is not whole, actual 0",
+    ]);
+  });
 });

@@ -3,7 +3,7 @@
  */
 import { type OpOverload, isTensor } from '@tessera/tensor';
 import { printInt } from '../trace/int-pattern.js';
-import { type Pattern, sameConstant } from '../trace/pattern.js';
+import { type Pattern, type ScalarPattern, isOfKind, sameConstant } from '../trace/pattern.js';
 import type { Difference } from './event.js';
 
 /** See the file header. */
@@ -21,11 +21,26 @@ export function argumentDifference(
       was: pattern.code === 2 ? pattern.value : undefined,
     };
   }
+  for (const [k, pattern] of patterns.entries())
+    if (pattern.code === 4 && !isOfKind(pattern.kind, args[k]))
+      return {
+        text: `argument '${op.schema.args[k]!.name}' of ${op.displayName} is ${KINDS[pattern.kind]}, actual ${printArgument(args[k])}`,
+        about: [args[k]],
+        isExact: true,
+      };
   const changed = patterns.flatMap((pattern, k) =>
     changedTensors(pattern, args[k], `${op.schema.args[k]!.name} of ${op.displayName}`),
   );
   return changed[0] ?? { text: `another tensor was passed to ${op.displayName}` };
 }
+
+/** What a run-time scalar is, where results of operators depend on it: a whole number counts as an integer. */
+const KINDS: Readonly<Record<ScalarPattern['kind'], string>> = {
+  float: 'a number',
+  fraction: 'a number that is not whole',
+  int: 'a whole number',
+  bool: 'a boolean or number',
+};
 
 /** False for a number, or a list of numbers, that differs for sure; symbols are not evaluated. */
 function sameNumber(pattern: Pattern, arg: unknown): boolean {

@@ -87,7 +87,7 @@ export function kindOfNumber(value: number): 'fraction' | 'int' {
 }
 
 /** Whether a value is of a kind; the sign of a zero is lost in an `int`. */
-function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
+export function isOfKind(kind: ScalarPattern['kind'], value: unknown): boolean {
   if (typeof value === 'boolean') return kind === 'bool';
   if (typeof value !== 'number') return false;
   if (kind === 'float' || kind === 'bool') return true;
