@@ -317,6 +317,8 @@ export class Cursor implements PreDispatchMode {
   /** Why what is recorded must run before memory is read, or written; null if it need not. */
   dueBefore(storage: Storage, writes: boolean): BreakReason | null {
     if (this.passing) return null;
+    // Most memory is none that the segment has: gradients that are dropped behind a long forward pass.
+    if (storage !== GENERATOR_MEMORY && !this.frame.holds(storage)) return null;
     const isDue = (wanted: boolean): boolean =>
       this.matched.some((step) => isDueBefore(step, storage, wanted, this.frame.slots));
     if (isDue(false)) return storage === GENERATOR_MEMORY ? GENERATOR_ACCESSED : VALUE_READ;

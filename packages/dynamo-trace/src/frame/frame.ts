@@ -10,7 +10,7 @@
  * entry remembers the slot itself.
  */
 import { TesseraError } from '@tessera/shared';
-import { type OpOverload, type Tensor, isTensor } from '@tessera/tensor';
+import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import {
   GENERATOR_MEMORY,
   type PendingValue,
@@ -147,6 +147,13 @@ export class Frame implements PendingValue {
   find(tensor: Tensor): number {
     const slot = this.slotOf(tensor);
     return slot >= 0 ? slot : this.slots.indexOf(tensor);
+  }
+
+  /** Whether a tensor of the segment has this memory. A loop without calls: programs ask it of every gradient that they drop. */
+  holds(storage: Storage): boolean {
+    const { slots } = this;
+    for (let i = 0; i < slots.length; i++) if (slots[i]?.storageOrNull === storage) return true;
+    return false;
   }
 
   private displace(tensor: Tensor): void {
