@@ -14,8 +14,9 @@ function determinant(values: Float64Array, n: number): number {
   return product;
 }
 
-/** Cofactors of a square row-major matrix: det(A) · A⁻ᵀ where A has an inverse. */
+/** Cofactors of a square row-major matrix: det(A) · A⁻ᵀ where A has an inverse, NaN where an element is not finite. */
 export function cofactorMatrix(values: Float64Array, n: number): Float64Array {
+  if (!values.every(Number.isFinite)) return new Float64Array(n * n).fill(NaN);
   const lu = values.slice();
   luFactor(lu, 1, n);
   const diagonal = Array.from({ length: n }, (_, i) => Math.abs(lu[i * n + i]!));

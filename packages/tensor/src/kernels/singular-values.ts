@@ -3,6 +3,7 @@
  *
  * Reflections from both sides make the matrix bidiagonal, QR steps with implicit shifts make that diagonal. @see Golub & Reinsch; LINPACK dsvdc
  */
+import { TesseraError } from '@tessera/shared';
 import { dot, hypot, largestOf, rotateColumns, transposed } from './dense-matrix.js';
 import { addProduct } from './add-rows.js';
 import {
@@ -188,13 +189,19 @@ function tallValues(
   return { u: long, s, v };
 }
 
-/** Decomposes a row-major matrix of finite numbers. */
+/** Decomposes a row-major matrix. @throws invalid-argument unless all numbers are finite: its steps would not end */
 export function singularValues(
   values: Float64Array,
   rows: number,
   columns: number,
   vectors: SingularVectors,
 ): Decomposition {
+  if (!values.every(Number.isFinite))
+    throw new TesseraError(
+      'invalid-argument',
+      'linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.',
+      { hints: ['Check the input for NaN and infinity.'] },
+    );
   const wide = columns > rows;
   const [m, n] = wide ? [columns, rows] : [rows, columns];
   const largest = largestOf(values);

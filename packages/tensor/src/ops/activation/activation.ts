@@ -97,11 +97,11 @@ const hardtanhOp = defineOp(
     NUMBERS,
     'hardtanh',
     pointwiseWith(
-      ({ min_val, max_val }) =>
+      ({ self, min_val, max_val }) =>
         (
           (low, high) => (x) =>
             smaller(larger(x, low), high)
-        )(scalarValue(min_val), scalarValue(max_val)),
+        )(roundTo(self.dtype, scalarValue(min_val)), roundTo(self.dtype, scalarValue(max_val))),
       {
         operands: ['self'],
         saved: ['self'],

@@ -11,7 +11,7 @@ import { logistic } from '../../kernels/special-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { Vjp } from '../../op/op-record.js';
 import type { Tensor } from '../../tensor.js';
-import { gt, le } from '../pointwise/comparison.js';
+import { gt, lt } from '../pointwise/comparison.js';
 import { exp, log1p } from '../pointwise/exponential.js';
 import { add, mul, sub } from '../pointwise/arithmetic.js';
 import { rsub } from '../pointwise/rsub.js';
@@ -119,10 +119,11 @@ function eluCurvature({
   is_result,
   self_or_result: x,
 }: EluArgs): Tensor {
-  if (is_result) return mul(le(x, 0), input_scale);
+  // At 0 itself PyTorch says that the slope does not change.
+  if (is_result) return mul(lt(x, 0), input_scale);
   const curve = mul(exp(mul(x, input_scale)), alpha);
   const bend = mul(mul(mul(curve, scale), input_scale), input_scale);
-  return where(le(x, 0), bend, 0);
+  return where(lt(x, 0), bend, 0);
 }
 
 const eluOp: OpOverload<Tensor> = defineOp(

@@ -224,13 +224,9 @@ const APPROXIMATE: OptionNames<{ approximate?: GeluApproximation }> = { approxim
 
 function approximation({ approximate = 'none' }: { approximate?: GeluApproximation } = {}): string {
   if (approximate === 'none' || approximate === 'tanh') return approximate;
-  throw new TesseraError(
-    'invalid-argument',
-    `gelu has no approximation '${String(approximate)}'.`,
-    {
-      hints: ["It is 'none' or 'tanh'."],
-    },
-  );
+  throw new TesseraError('invalid-argument', 'approximate argument must be either none or tanh.', {
+    hints: [`It is '${String(approximate)}'.`],
+  });
 }
 
 /** Gaussian error linear unit: x · Φ(x). @see https://arxiv.org/abs/1606.08415 */

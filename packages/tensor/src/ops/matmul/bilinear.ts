@@ -52,7 +52,7 @@ const bilinearOp = defineOp(
   },
 );
 
-/** @throws shape-mismatch */
+/** @throws shape-mismatch, dtype-mismatch */
 function checkBilinear(a: Tensor, b: Tensor, w: Tensor, bias: Tensor | null): void {
   const fits =
     a.ndim >= 1 &&
@@ -62,6 +62,13 @@ function checkBilinear(a: Tensor, b: Tensor, w: Tensor, bias: Tensor | null): vo
     a.sizes.at(-1) === w.sizes[1] &&
     b.sizes.at(-1) === w.sizes[2] &&
     (bias === null || (bias.ndim === 1 && bias.sizes[0] === w.sizes[0]));
+  const others = bias === null ? [b, w] : [b, w, bias];
+  if (others.some(({ dtype }) => dtype !== a.dtype))
+    throw new TesseraError(
+      'dtype-mismatch',
+      `All tensors must have the same dtype, got input1: ${a.dtype}, input2: ${b.dtype}, weight: ${w.dtype}${bias === null ? '' : `, bias: ${bias.dtype}`}`,
+      { hints: [`Convert the others: x.to('${a.dtype}').`] },
+    );
   if (fits) return;
   throw new TesseraError(
     'shape-mismatch',

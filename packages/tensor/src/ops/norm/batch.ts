@@ -49,6 +49,12 @@ function normalize(batch: Batch): Normalized {
   const { input, weight, bias, running_mean, running_var, training, momentum, eps } = batch;
   if (input.numel === 0) return emptyBatch(batch);
   const hasStats = running_mean != null && running_var != null;
+  if (!hasStats && running_mean !== running_var && (running_mean ?? running_var) != null)
+    throw new TesseraError(
+      'invalid-argument',
+      'running_mean and running_var must either both be None or neither be None',
+      { hints: ['Give both running statistics, or none.'] },
+    );
   if (training !== true && hasStats)
     return callOp(batchNormNoTrainingOp, [
       input,

@@ -4,8 +4,14 @@
 import { type OptionNames, TesseraError } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 
-/** @throws shape-mismatch where slices have no elements */
+/** @throws invalid-dim where there is no dimension, shape-mismatch where slices have no elements */
 export function checkSlices(self: Tensor, dim: number): void {
+  if (self.ndim === 0)
+    throw new TesseraError(
+      'invalid-dim',
+      `Dimension specified as ${dim} but tensor has no dimensions`,
+      { hints: ['Leave dim out.'] },
+    );
   if (!self.sizes.some((size, d) => size === 0 && d !== dim)) return;
   throw new TesseraError(
     'shape-mismatch',

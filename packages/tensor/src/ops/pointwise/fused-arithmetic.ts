@@ -36,7 +36,7 @@ function lerping<Args extends { self: Tensor; end: Tensor; weight: Tensor | Scal
     meta: (args) => {
       const { self, end, weight } = args;
       checkDtype('lerp', 'end', end, self.dtype);
-      if (isTensor(weight)) checkDtype('lerp', 'weight', weight, self.dtype);
+      if (isTensor(weight) && weight.ndim > 0) checkDtype('lerp', 'weight', weight, self.dtype);
       return record.meta!(args);
     },
   });

@@ -36,6 +36,17 @@ function divisorOf(
   }, 1);
 }
 
+/** PyTorch's average over volumes does not count the padding as room for a window. @throws shape-mismatch */
+function checkInputSize({ input, kernel }: PoolShape): void {
+  if (input.every((size, d) => size >= kernel[d]!)) return;
+  const [[t, h, w], [kT, kH, kW]] = [input, kernel];
+  throw new TesseraError(
+    'shape-mismatch',
+    `input image (T: ${t} H: ${h} W: ${w}) smaller than kernel size (kT: ${kT} kH: ${kH} kW: ${kW})`,
+    { hints: ['Use a smaller kernel.'] },
+  );
+}
+
 function define(rank: 2 | 3): OpOverload<Tensor> {
   const op = `avg_pool${rank}d`;
   const spansOf = (shape: PoolShape): Span[][] =>
@@ -51,10 +62,9 @@ function define(rank: 2 | 3): OpOverload<Tensor> {
           throw new TesseraError('invalid-argument', `${op}: divisor must be not zero`, {
             hints: ['Leave divisorOverride out to divide by the number of elements.'],
           });
-        return poolMeta(rank, self, [
-          ...self.sizes.slice(0, -rank),
-          ...slidingShape(op, rank, args).output,
-        ]);
+        const shape = slidingShape(op, rank, args);
+        if (rank === 3) checkInputSize(shape);
+        return poolMeta(rank, self, [...self.sizes.slice(0, -rank), ...shape.output]);
       },
       kernel: (args, [out]) => {
         const shape = slidingShape(op, rank, args);

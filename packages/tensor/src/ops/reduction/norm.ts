@@ -33,10 +33,11 @@ const logsumexpOp = defineOp(
     meta: reduceMeta('logsumexp', (self) => toFloating(self.dtype)),
     kernel: reduceKernel('logsumexp', (values) => {
       let top = -Infinity;
-      for (const value of values) top = Math.max(top, value);
+      // Number: an int64 beyond doubles comes as a BigInt.
+      for (const value of values) top = Math.max(top, Number(value));
       if (!Number.isFinite(top)) return top;
       let total = 0;
-      for (const value of values) total += Math.exp(value - top);
+      for (const value of values) total += Math.exp(Number(value) - top);
       return top + Math.log(total);
     }),
     saved: ['self', 'out'],

@@ -110,6 +110,7 @@ function gradients(
       hints: ['Give one spacing per dimension; each needs edgeOrder + 1 elements.'],
     });
   };
+  if (self.dtype === 'uint8') fail('does not support uint8 input.');
   if (edgeOrder !== 1 && edgeOrder !== 2) fail('only supports edge_order=1 and edge_order=2.');
   if (spacing.length !== dims.length)
     fail(`spacing is a number or ${dims.length} of them, not ${spacing.length}`);

@@ -172,7 +172,7 @@ const reshapeAsOp = defineOp('aten::reshape_as(Tensor(a) self, Tensor other) -> 
   decompose: ({ self, other }) => reshape(self, other.sizes),
 });
 const mTOp = defineOp('aten::mT(Tensor(a) self) -> Tensor(a)', {
-  decompose: ({ self }) => transpose(self, -2, -1),
+  decompose: ({ self }) => (self.ndim === 0 ? self : transpose(self, -2, -1)),
 });
 
 /** Two dimensions swapped. @throws invalid-dim */
