@@ -163,3 +163,20 @@ describe('refused', () => {
     expect(refusal(call)).toBe(expected);
   });
 });
+
+it('two Wishart distributions have the divergence that PyTorch finds from their natural parameters', () => {
+  const wishart = (df: number, covariance: number[][]): D.Wishart =>
+    new D.Wishart(tensor(df, { dtype: 'float64' }), {
+      covarianceMatrix: tensor(covariance, { dtype: 'float64' }),
+    });
+  const p = wishart(4.5, [
+    [2, 0.5],
+    [0.5, 1],
+  ]);
+  const q = wishart(6, [
+    [1, -0.2],
+    [-0.2, 3],
+  ]);
+  expect(D.klDivergence(p, q).item()).toBeCloseTo(2.872038681207619, 12);
+  expect(D.klDivergence(p, p).item()).toBeCloseTo(0, 12);
+});

@@ -9,12 +9,12 @@ import { LowRankMultivariateNormal } from './low-rank-multivariate-normal.js';
 import { MultivariateNormal, mahalanobis } from './multivariate-normal.js';
 
 /** The trace of M·Mᵀ, [batch]. */
-function trace(matrices: Tensor): Tensor {
+export function trace(matrices: Tensor): Tensor {
   return matrices.square().sum([-2, -1]);
 }
 
 /** L⁻¹·M, both with their batches broadcast. */
-function solved(lower: Tensor, matrices: Tensor): Tensor {
+export function solved(lower: Tensor, matrices: Tensor): Tensor {
   const batch = broadcastShapes([lower.sizes.slice(0, -2), matrices.sizes.slice(0, -2)]);
   const all = (x: Tensor): Tensor => expand(x, [...batch, ...x.sizes.slice(-2)]);
   return solveTriangular(all(lower), all(matrices), { upper: false });

@@ -33,6 +33,13 @@ import { limitsOf } from './transforms-elementwise.js';
 /** Options of `Wishart`, of which one matrix is given. */
 export type WishartOptions = CovarianceOptions;
 
+/** The derivative of multigammaln: Σ ψ(x - i / 2) for i < size. */
+export function multidigamma(x: Tensor, size: number): Tensor {
+  const { dtype, device } = x;
+  const shifts = arange(size, { dtype, device }).mul(-0.5);
+  return digamma(x.unsqueeze(-1).add(shifts)).sum(-1);
+}
+
 /**
  * Σ xᵢ xᵢᵀ of `df` normal vectors with a covariance, [batch, K, K]; df may be any number above K - 1. Samples may be
  * singular where it is below K.
@@ -131,14 +138,11 @@ export class Wishart extends Distribution {
   override entropy(): Tensor {
     const size = this.eventShape[0]!;
     const half = this.df.mul(0.5);
-    const { dtype, device } = half;
-    const shifts = arange(size, { dtype, device }).mul(-0.5);
-    const slopes = digamma(half.unsqueeze(-1).add(shifts)).sum(-1);
     return halfLogDet(this.scaleTril)
       .add((size * Math.LN2) / 2)
       .mul(size + 1)
       .add(multigammaln(half, size))
-      .sub(half.sub((size + 1) / 2).mul(slopes))
+      .sub(half.sub((size + 1) / 2).mul(multidigamma(half, size)))
       .add(half.mul(size));
   }
 }
