@@ -2,7 +2,7 @@
  * @file A covariance by itself, its inverse or its Cholesky factor: what `MultivariateNormal` and `Wishart` are made of.
  */
 import { TesseraError } from '@tessera/shared';
-import { type Tensor, expand, eye, flip, log } from '@tessera/tensor';
+import { type Tensor, broadcastShapes, expand, eye, flip, log } from '@tessera/tensor';
 import { formatSizes } from '@tessera/tensor/internal';
 import { cholesky, solveTriangular } from '@tessera/tensor/linalg';
 import { type Constraint, lowerCholesky, positiveDefinite } from './constraints.js';
@@ -85,4 +85,16 @@ export function givenMatrix(options: CovarianceOptions | undefined): GivenMatrix
 /** Half the logarithm of the covariance's determinant, [batch]. */
 export function halfLogDet(scaleTril: Tensor): Tensor {
   return log(scaleTril.diagonal(0, -2, -1)).sum(-1);
+}
+
+/** The trace of M·Mᵀ, [batch]. */
+export function trace(matrices: Tensor): Tensor {
+  return matrices.square().sum([-2, -1]);
+}
+
+/** L⁻¹·M, both with their batches broadcast. */
+export function solved(lower: Tensor, matrices: Tensor): Tensor {
+  const batch = broadcastShapes([lower.sizes.slice(0, -2), matrices.sizes.slice(0, -2)]);
+  const all = (x: Tensor): Tensor => expand(x, [...batch, ...x.sizes.slice(-2)]);
+  return solveTriangular(all(lower), all(matrices), { upper: false });
 }

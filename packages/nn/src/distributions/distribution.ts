@@ -137,6 +137,14 @@ export abstract class Distribution {
     throw this.missing('entropy()');
   }
 
+  /**
+   * ∫ p log(p / other) of this p, [batch], where the class brings a formula; null where it has none. `klDivergence` asks
+   * for it where no pair of classes is known.
+   */
+  divergenceTo(_other: Distribution): Tensor | null {
+    return null;
+  }
+
   /** Probability of at most `value`. @throws invalid-argument where there is no formula */
   cdf(_value: Tensor): Tensor {
     throw this.missing('cdf()');

@@ -1,24 +1,11 @@
 /**
  * @file Divergences of normal vectors of which one covariance or both are of low rank and a diagonal.
  */
-import { type Tensor, broadcastShapes, diagEmbed, expand, matmul } from '@tessera/tensor';
-import { solveTriangular } from '@tessera/tensor/linalg';
-import { halfLogDet } from './covariance.js';
+import { type Tensor, diagEmbed, matmul } from '@tessera/tensor';
+import { halfLogDet, solved, trace } from './covariance.js';
 import { type Pair, pair } from './kl-families.js';
 import { LowRankMultivariateNormal } from './low-rank-multivariate-normal.js';
 import { MultivariateNormal, mahalanobis } from './multivariate-normal.js';
-
-/** The trace of M·Mᵀ, [batch]. */
-export function trace(matrices: Tensor): Tensor {
-  return matrices.square().sum([-2, -1]);
-}
-
-/** L⁻¹·M, both with their batches broadcast. */
-export function solved(lower: Tensor, matrices: Tensor): Tensor {
-  const batch = broadcastShapes([lower.sizes.slice(0, -2), matrices.sizes.slice(0, -2)]);
-  const all = (x: Tensor): Tensor => expand(x, [...batch, ...x.sizes.slice(-2)]);
-  return solveTriangular(all(lower), all(matrices), { upper: false });
-}
 
 /** See the file header. */
 export function lowRankPairs(): Pair[] {

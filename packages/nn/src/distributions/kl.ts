@@ -32,7 +32,6 @@ import { sumRightmost } from './sum-rightmost.js';
 import { type DistributionClass, type Pair, familyPairs, pair } from './kl-families.js';
 import { lowRankPairs } from './kl-low-rank.js';
 import { tailPairs } from './kl-tails.js';
-import { wisharts } from './kl-wishart.js';
 import { Laplace } from './laplace.js';
 import { MultivariateNormal, mahalanobis } from './multivariate-normal.js';
 import { LogNormal, Normal } from './normal.js';
@@ -41,7 +40,6 @@ import { Poisson } from './poisson.js';
 import { TransformedDistribution } from './transformed-distribution.js';
 import { ComposeTransform } from './transforms-composed.js';
 import { Uniform } from './uniform.js';
-import { Wishart } from './wishart.js';
 
 /** Σ p (log p - log q) over two outcomes or more, where 0 · log 0 is 0 and nothing makes up for q = 0. */
 function guarded(terms: Tensor, p: Tensor, q: Tensor): Tensor {
@@ -59,7 +57,6 @@ function builtInPairs(): Pair[] {
   return [
     pair(Normal, Normal, normals),
     pair(LogNormal, LogNormal, (p, q) => normals(p.base, q.base)),
-    pair(Wishart, Wishart, wisharts),
     pair(Bernoulli, Bernoulli, (p, q) => {
       const success = p.probs.mul(softplus(q.logits.neg()).sub(softplus(p.logits.neg())));
       const [failP, failQ] = [p.probs.neg().add(1), q.probs.neg().add(1)];
@@ -231,6 +228,7 @@ export function klDivergence(p: Distribution, q: Distribution): Tensor {
   const found = [...registered, ...(builtIn ??= builtInPairs())].find(
     ([P, Q]) => p instanceof P && q instanceof Q,
   );
-  if (found === undefined) throw unknownPair(p, q);
-  return found[2](p, q);
+  const divergence = found === undefined ? p.divergenceTo(q) : found[2](p, q);
+  if (divergence === null) throw unknownPair(p, q);
+  return divergence;
 }

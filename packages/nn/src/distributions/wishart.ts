@@ -25,6 +25,8 @@ import {
   type CovarianceOptions,
   givenMatrix,
   halfLogDet,
+  solved,
+  trace,
 } from './covariance.js';
 import { Distribution, type ParameterLike, checkTensor } from './distribution.js';
 import { Chi2 } from './gamma.js';
@@ -34,7 +36,7 @@ import { limitsOf } from './transforms-elementwise.js';
 export type WishartOptions = CovarianceOptions;
 
 /** The derivative of multigammaln: Σ ψ(x - i / 2) for i < size. */
-export function multidigamma(x: Tensor, size: number): Tensor {
+function multidigamma(x: Tensor, size: number): Tensor {
   const { dtype, device } = x;
   const shifts = arange(size, { dtype, device }).mul(-0.5);
   return digamma(x.unsqueeze(-1).add(shifts)).sum(-1);
@@ -144,5 +146,18 @@ export class Wishart extends Distribution {
       .add(multigammaln(half, size))
       .sub(half.sub((size + 1) / 2).mul(multidigamma(half, size)))
       .add(half.mul(size));
+  }
+
+  override divergenceTo(other: Distribution): Tensor | null {
+    if (!(other instanceof Wishart)) return null;
+    const size = this.eventShape[0]!;
+    const [ours, theirs] = [this.df.mul(0.5), other.df.mul(0.5)];
+    const logs = halfLogDet(other.scaleTril).sub(halfLogDet(this.scaleTril)).mul(other.df);
+    const spread = trace(solved(other.scaleTril, this.scaleTril)).sub(size).mul(ours);
+    const norms = multigammaln(theirs, size).sub(multigammaln(ours, size));
+    return logs
+      .add(spread)
+      .add(norms)
+      .add(ours.sub(theirs).mul(multidigamma(ours, size)));
   }
 }
