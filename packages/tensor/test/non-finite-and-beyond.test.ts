@@ -13,6 +13,7 @@ import {
   hardtanh,
   lerp,
   ones,
+  pow,
   tensor,
   unique,
 } from '../src/index.js';
@@ -65,6 +66,11 @@ it('a weight of lerp without dimensions has any type', () => {
   expect(() => lerp(ones([2]), ones([2]), tensor([2, 2], { dtype: 'int64' }))).toThrow(
     /expected dtype float32 for `weight`/,
   );
+});
+
+it('powers of a number are row by row in memory', () => {
+  expect(pow(2, ones([5, 3]).t()).strides).toEqual([5, 1]);
+  expect(pow(ones([5, 3]).t(), 2).strides).toEqual([1, 3]);
 });
 
 it('mT leaves a number as it is', () => {

@@ -11,6 +11,7 @@ import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import { contiguousStrides } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
@@ -95,16 +96,31 @@ const powTensorOp = defineOp(
     }),
   ),
 );
+/** A record whose result is row by row in memory, however its operands lie: so PyTorch gives powers of a number. */
+function contiguously<Args extends NamedArgs>(
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never> {
+  return {
+    ...record,
+    meta: (args) => {
+      const meta = record.meta!(args) as TensorMeta;
+      return { ...meta, strides: contiguousStrides(meta.sizes) };
+    },
+  };
+}
+
 const powBaseOp = defineOp(
   'aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor',
-  defined(
-    pointwiseWith(powerFunction, {
-      ...OPERANDS,
-      saved: ['exponent', 'out'],
-      vjp: ({ self, exponent }, { grad, out }) => ({
-        exponent: () => baseGradient(grad, self, exponent, out),
+  contiguously(
+    defined(
+      pointwiseWith(powerFunction, {
+        ...OPERANDS,
+        saved: ['exponent', 'out'],
+        vjp: ({ self, exponent }, { grad, out }) => ({
+          exponent: () => baseGradient(grad, self, exponent, out),
+        }),
       }),
-    }),
+    ),
   ),
 );
 const powScalarInplace = defineInplace(powScalarOp, 'Scalar');
