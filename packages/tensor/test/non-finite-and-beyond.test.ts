@@ -11,6 +11,7 @@ import {
   getOp,
   gradient,
   hardtanh,
+  histogram,
   lerp,
   ones,
   pow,
@@ -113,6 +114,11 @@ describe('refused, as PyTorch does', () => {
           null,
         ]),
       'input image (T: 1 H: 4 W: 4) smaller than kernel size (kT: 2 kH: 2 kW: 2)',
+    ],
+    [
+      'weights of a histogram of another type',
+      () => histogram(ones([2]), 3, { weight: ones([2], { dtype: 'int64' }) }),
+      'input tensor and weight tensor should have the same dtype, but got input(float32), and weight(int64)',
     ],
     [
       'differences of uint8',

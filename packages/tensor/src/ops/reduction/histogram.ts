@@ -119,6 +119,12 @@ function histogramRecord<Args extends HistogramArgs>(
       const self = args.self;
       checkFloating('histogramdd', self);
       const weight = args.weight;
+      if (weight !== null && weight.dtype !== self.dtype)
+        throw new TesseraError(
+          'dtype-mismatch',
+          `torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(${self.dtype}), and weight(${weight.dtype})`,
+          { hints: [`Convert it: weight.to('${self.dtype}').`] },
+        );
       if (weight !== null && !sameNumbers(weight.sizes, self.sizes))
         throw new TesseraError(
           'shape-mismatch',
