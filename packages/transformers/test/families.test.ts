@@ -131,6 +131,38 @@ describe('readConfig', () => {
     );
   });
 
+  it.each([
+    [{ ...LLAMA, head_dim: null, num_attention_heads: 7 }, "'num_attention_heads' is 7, which"],
+    [{ ...LLAMA, num_key_value_heads: 3 }, "'num_key_value_heads' is 3, which does not divide"],
+    [{ ...LLAMA, vocab_size: 0 }, "'vocab_size' is 0, not a positive whole number."],
+    [{ ...LLAMA, hidden_size: -8 }, "'hidden_size' is -8, not a positive whole number."],
+    [{ ...LLAMA, head_dim: 5 }, "'head_dim' is 5, an odd number, and rotary positions turn pairs."],
+    [{ ...LLAMA, rms_norm_eps: Number.NaN }, "'rms_norm_eps' is NaN, not a number."],
+    [{ ...LLAMA, rms_norm_eps: 0 }, "'rms_norm_eps' is 0, not a number above 0."],
+    [
+      { ...LLAMA, model_type: 'phi3', head_dim: 10, partial_rotary_factor: 0.5 },
+      "'partial_rotary_factor' is 0.5, which turns 5 of 10 elements, and not pairs of them.",
+    ],
+    [
+      { ...LLAMA, model_type: 'phi3', partial_rotary_factor: 2 },
+      "'partial_rotary_factor' is 2, which turns more than there is of a head.",
+    ],
+    [
+      { ...LLAMA, model_type: 'gemma2', attn_logit_softcapping: 0 },
+      "'attn_logit_softcapping' is 0",
+    ],
+    [
+      { ...LLAMA, model_type: 'mixtral', num_local_experts: 2, num_experts_per_tok: 3 },
+      "'num_experts_per_tok' is 3, more than 'num_local_experts', 2.",
+    ],
+    [{ ...GPT2, n_head: 5 }, "'n_head' is 5, which does not divide 'n_embd'"],
+    [{ ...GPT2, layer_norm_epsilon: -1 }, "'layer_norm_epsilon' is -1, not a number above 0."],
+  ])('refuses what no model can be, by the name of the field: model-invalid', (config, message) => {
+    expect(() => readConfig(config)).toThrow(
+      expect.objectContaining({ code: 'model-invalid', message: expect.stringContaining(message) }),
+    );
+  });
+
   it('takes families from outside', () => {
     registerFamily('my_llama', { config: (json) => ({ ...llamaLike(json), logitSoftCap: 3 }) });
     const config = { ...LLAMA, model_type: 'my_llama' };

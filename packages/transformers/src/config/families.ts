@@ -84,8 +84,8 @@ function gemma2(json: JsonConfig): DecoderConfig {
     ...base,
     attention: {
       ...base.attention,
-      scale: json.number('query_pre_attn_scalar', 256) ** -0.5,
-      softCap: json.numberOrNull('attn_logit_softcapping', 50),
+      scale: json.positive('query_pre_attn_scalar', 256) ** -0.5,
+      softCap: json.positiveOrNull('attn_logit_softcapping', 50),
       windows: hasTypes ? windowsOf(json, base.layers, window) : byTurns,
     },
     feedForward: {
@@ -94,7 +94,7 @@ function gemma2(json: JsonConfig): DecoderConfig {
     },
     norm: { ...base.norm, kind: 'rms1p', place: 'both' },
     embeddingScale: Math.sqrt(base.width),
-    logitSoftCap: json.numberOrNull('final_logit_softcapping', 30),
+    logitSoftCap: json.positiveOrNull('final_logit_softcapping', 30),
   };
 }
 
@@ -109,17 +109,20 @@ function olmo2(json: JsonConfig): DecoderConfig {
 
 function mixtral(json: JsonConfig): DecoderConfig {
   const base = windowed(json, { ...MISTRAL, rms_norm_eps: 1e-5, rope_theta: 1e6 }, null);
-  const experts = {
-    count: json.count('num_local_experts', 8),
-    perToken: json.count('num_experts_per_tok', 2),
-  };
-  return { ...base, feedForward: { ...base.feedForward, experts } };
+  const count = json.count('num_local_experts', 8);
+  const perToken = json.atMost(
+    'num_experts_per_tok',
+    json.count('num_experts_per_tok', 2),
+    'num_local_experts',
+    count,
+  );
+  return { ...base, feedForward: { ...base.feedForward, experts: { count, perToken } } };
 }
 
 function gpt2(json: JsonConfig): DecoderConfig {
   const [width, heads] = [json.size('n_embd', 768), json.size('n_head', 12)];
   const layers = json.count('n_layer', 12);
-  const headDim = Math.floor(width / heads);
+  const headDim = width / json.dividing('n_head', heads, 'n_embd', width);
   return {
     family: 'gpt2',
     vocabSize: json.size('vocab_size'),
@@ -146,7 +149,7 @@ function gpt2(json: JsonConfig): DecoderConfig {
       bias: true,
       experts: null,
     },
-    norm: { kind: 'layer', eps: json.number('layer_norm_epsilon', 1e-5), place: 'before' },
+    norm: { kind: 'layer', eps: json.positive('layer_norm_epsilon', 1e-5), place: 'before' },
     parallel: false,
     embeddingScale: 1,
     logitSoftCap: null,
@@ -171,7 +174,7 @@ function gptNeoX(json: JsonConfig): DecoderConfig {
       gated: false,
       bias: true,
     },
-    norm: { kind: 'layer', eps: json.number('layer_norm_eps', 1e-5), place: 'before' },
+    norm: { kind: 'layer', eps: json.positive('layer_norm_eps', 1e-5), place: 'before' },
     parallel: json.flag('use_parallel_residual', true),
   };
 }

@@ -23,14 +23,30 @@ export class JsonConfig {
   }
 
   private invalid(name: string, wanted: string): TesseraError {
-    return new TesseraError(
-      'model-invalid',
-      `${this.file}: '${name}' is ${JSON.stringify(this.fields[name])}, not ${wanted}.`,
-      {
-        context: { field: name },
-        hints: [`Take ${this.file} from the folder of the weights.`],
-      },
-    );
+    const value = this.fields[name];
+    const text = typeof value === 'number' ? value : JSON.stringify(value);
+    return this.refusal(name, text, `not ${wanted}`);
+  }
+
+  /** An error that says what a field is, and why that cannot be. */
+  refusal(name: string, value: unknown, why: string): TesseraError {
+    return new TesseraError('model-invalid', `${this.file}: '${name}' is ${value}, ${why}.`, {
+      context: { field: name },
+      hints: [`Take ${this.file} from the folder of the weights.`],
+    });
+  }
+
+  /** `value`, which a field says or leaves out, if it divides what another field says. @throws model-invalid */
+  dividing(name: string, value: number, whole: string, of: number): number {
+    if (of % value !== 0)
+      throw this.refusal(name, value, `which does not divide '${whole}', ${of}`);
+    return value;
+  }
+
+  /** `value`, which a field says or leaves out, if it is at most what another field says. @throws model-invalid */
+  atMost(name: string, value: number, most: string, of: number): number {
+    if (value > of) throw this.refusal(name, value, `more than '${most}', ${of}`);
+    return value;
   }
 
   private has(name: string): boolean {
@@ -70,6 +86,12 @@ export class JsonConfig {
   numberOrNull(name: string, absent: number | null = null): number | null {
     if (this.fields[name] === undefined) return absent;
     return this.has(name) ? this.number(name) : null;
+  }
+
+  /** A finite number above 0, or null; `absent` where the field is left out. @throws model-invalid */
+  positiveOrNull(name: string, absent: number | null = null): number | null {
+    if (this.fields[name] === undefined) return absent;
+    return this.has(name) ? this.positive(name) : null;
   }
 
   /** The same without some fields. */

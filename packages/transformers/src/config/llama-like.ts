@@ -81,7 +81,10 @@ export interface Defaults {
 export function llamaLike(json: JsonConfig, absent: Defaults = {}): DecoderConfig {
   const width = json.size('hidden_size');
   const heads = json.size('num_attention_heads');
-  const headDim = json.sizeOrNull('head_dim', absent.head_dim) ?? Math.floor(width / heads);
+  const headDim =
+    json.sizeOrNull('head_dim', absent.head_dim) ??
+    width / json.dividing('num_attention_heads', heads, 'hidden_size', width);
+  const kvHeads = json.sizeOrNull('num_key_value_heads', absent.num_key_value_heads) ?? heads;
   const layers = json.count('num_hidden_layers');
   return {
     family: json.text('model_type'),
@@ -92,7 +95,7 @@ export function llamaLike(json: JsonConfig, absent: Defaults = {}): DecoderConfi
     positions: rotaryOf(json, headDim, absent),
     attention: {
       heads,
-      kvHeads: json.sizeOrNull('num_key_value_heads', absent.num_key_value_heads) ?? heads,
+      kvHeads: json.dividing('num_key_value_heads', kvHeads, 'num_attention_heads', heads),
       headDim,
       qkvBias: json.flag('attention_bias', false),
       outputBias: json.flag('attention_bias', false),

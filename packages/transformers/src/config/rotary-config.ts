@@ -30,7 +30,7 @@ function originalLength({ rope, json }: Fields): number {
 /** What the length grew by. */
 function factorOf(fields: Fields, original: number): number {
   const { rope, json } = fields;
-  return rope.numberOrNull('factor') ?? json.size('max_position_embeddings') / original;
+  return rope.positiveOrNull('factor') ?? json.size('max_position_embeddings') / original;
 }
 
 function yarn(fields: Fields): Stretching {
@@ -49,7 +49,7 @@ function yarn(fields: Fields): Stretching {
       whole: rope.flag('truncate', true),
     },
     amplitude:
-      rope.numberOrNull('attention_factor') ??
+      rope.positiveOrNull('attention_factor') ??
       (share !== 0 && all !== 0 ? grown(share) / grown(all) : grown(1)),
   };
 }
@@ -74,7 +74,7 @@ function longrope(fields: Fields): Stretching {
       originalLength: original,
     },
     amplitude:
-      rope.numberOrNull('attention_factor') ??
+      rope.positiveOrNull('attention_factor') ??
       (factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original))),
   };
 }
@@ -92,8 +92,8 @@ const KINDS: Readonly<Record<string, (fields: Fields) => Stretching>> = {
     plain({
       kind: 'llama3',
       factor: rope.positive('factor'),
-      lowFrequencyFactor: rope.number('low_freq_factor'),
-      highFrequencyFactor: rope.number('high_freq_factor'),
+      lowFrequencyFactor: rope.positive('low_freq_factor'),
+      highFrequencyFactor: rope.positive('high_freq_factor'),
       originalLength: rope.size('original_max_position_embeddings'),
     }),
   yarn,
@@ -120,11 +120,21 @@ export function rotaryOf(
   const name = 'partial_rotary_factor';
   // Families that do not name a share turn all of a head, whatever the file says.
   const part = share === undefined ? 1 : rope.positive(name, json.positive(name, share));
-  const pairs = Math.floor((headDim * part) / 2);
+  const dims = Math.floor(headDim * part);
+  if (dims > headDim) throw json.refusal(name, part, 'which turns more than there is of a head');
+  if (dims % 2 !== 0)
+    throw part === 1
+      ? json.refusal('head_dim', headDim, 'an odd number, and rotary positions turn pairs')
+      : json.refusal(
+          name,
+          part,
+          `which turns ${dims} of ${headDim} elements, and not pairs of them`,
+        );
+  const pairs = dims / 2;
   const own = stretchingOf({ rope, json, pairs });
   return {
     kind: 'rotary',
-    dims: 2 * pairs,
+    dims,
     theta: rope.positive('rope_theta', json.positive('rope_theta', theta)),
     ...(own.scaling.kind === 'none'
       ? stretchingOf({ rope: json.inner('rope_scaling'), json, pairs })
