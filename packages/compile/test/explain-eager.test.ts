@@ -1,8 +1,10 @@
 /**
- * @file What `explain()` says of a call that ran eagerly beyond a limit.
+ * @file What `explain()` says of a call that ran eagerly: beyond a limit, or inside a mode.
  */
 import { config } from '@tessera/shared';
-import { type Tensor, randn } from '@tessera/tensor';
+import { makeFx } from '@tessera/graph';
+import { type Tensor, detectAnomaly, inferenceMode, noGrad, randn } from '@tessera/tensor';
+import { grad, vmap } from '@tessera/tensor/func';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { compile, explain, reset } from '../src/index.js';
 import { explainTree } from '../src/exploration.js';
@@ -45,6 +47,64 @@ describe('explain() of a call that ran eagerly', () => {
       );
       expect(explain(fn)(randn([4])).eager).toBeNull();
     });
+  });
+
+  const double = compile(function double(x: Tensor) {
+    return x.mul(2).sum();
+  });
+
+  it('in anomaly detection', () => {
+    const told = detectAnomaly(() => explain(double)(randn([3])));
+    expect(told).toMatchObject({ graphCount: 0, eager: { option: null } });
+    expect(String(told)).toMatch(
+      /^This call ran eagerly: anomaly detection is on, which notes where each operator of double is called\.\n {2}hint: Turn it off: setDetectAnomaly\(false\)/m,
+    );
+    expect(explainTree(told)).toContain('this call ran eagerly');
+  });
+
+  it('inside vmap', () => {
+    let told: string | undefined;
+    vmap((x: Tensor) => {
+      told = String(explain(double)(x));
+      return x;
+    })(randn([2, 3]));
+    expect(told).toMatch(
+      /^This call ran eagerly: double was called inside vmap, which must see its operators\.\n {2}hint: Compile the function around vmap instead, or call double outside of it\./m,
+    );
+  });
+
+  it('inside a trace of operators before dispatch', () => {
+    let told: string | undefined;
+    const fn = (x: Tensor): Tensor => {
+      told = String(explain(double)(x));
+      return x.add(1);
+    };
+    makeFx(fn, { preDispatch: true })(randn([3]));
+    expect(told).toContain('double was called inside pre-dispatch proxy');
+  });
+
+  it('inside another compiled function it is traced as a part of that', () => {
+    let told: unknown;
+    compile((x: Tensor) => {
+      const y = double(x);
+      told = explain(double)(x).eager;
+      return y;
+    })(randn([3]));
+    expect(told).toBeNull();
+  });
+
+  it('modes in which calls are traced are none: inference, no gradients, and grad() around it', () => {
+    for (const scope of [inferenceMode, noGrad]) {
+      const told = scope(() => explain(double)(randn([3])));
+      expect(told).toMatchObject({ graphCount: 1, eager: null });
+      reset();
+    }
+    let told: unknown;
+    grad((x: Tensor) => {
+      told = explain(double)(x).eager;
+      return double(x);
+    })(randn([3]));
+    expect(told).toBeNull();
   });
 
   it('says nothing of calls that were traced', () => {

@@ -7,7 +7,7 @@
 import { callPath, userFrame } from '@tessera/graph';
 import { counters, log, now } from '@tessera/shared';
 import { defaultDType } from '@tessera/tensor';
-import { activeMode, anomaly, gradMode } from '@tessera/tensor/internal';
+import { gradMode } from '@tessera/tensor/internal';
 import { refuseBreak, reportBreak } from './breaks/report-break.js';
 import { traceConfig } from './config.js';
 import { Alignment } from './cursor/alignment.js';
@@ -21,6 +21,7 @@ import { abortCall, seal } from './events/return.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
+import { type EagerCall, modeAround } from './eager-call.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
 import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';
@@ -29,7 +30,6 @@ import { staleError } from './pure/side-effect.js';
 import { outsideTraps } from './pure/traps.js';
 import {
   Backoff,
-  type EagerCall,
   type Limit,
   beyondLimit,
   beyondSizes,
@@ -122,8 +122,9 @@ export class CompiledFunction {
    */
   call(self: unknown, args: readonly unknown[], slicing: Scope | null = null): unknown {
     const call = { self, args, slicing };
-    this.eager = null;
-    if (activeMode(args) !== null || anomaly.active !== null) return this.runEagerly(call);
+    const mode = modeAround(this.name, args);
+    this.eager = mode === 'traced' ? null : mode;
+    if (mode !== null) return this.runEagerly(call);
     if (this.options.pure === true && this.artifacts.length > 0) {
       const result = this.skip(call);
       if (result !== MISSED) return result;

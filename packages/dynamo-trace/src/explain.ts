@@ -5,8 +5,8 @@ import { type PerSize, addReport, emptyReport } from '@tessera/shared';
 import { BREAK_HINTS } from './breaks/graph-breaks.js';
 import type { RecordedBreak } from './breaks/report-break.js';
 import type { CompiledFunction } from './compiled-function.js';
+import type { EagerCall } from './eager-call.js';
 import type { GuardKind } from './guards/entry-guards.js';
-import type { EagerCall } from './recompile-limit.js';
 
 /** What to do about a graph that runs operator by operator, because its backend cannot compile it. */
 export const UNCOMPILED_HINT =
@@ -54,7 +54,7 @@ export interface Explanation {
   readonly symbols: readonly ExplainedSymbol[];
   readonly guardCounts: Readonly<Partial<Record<GuardKind, number>>>;
   readonly recompileReasons: readonly string[];
-  /** Why the last call ran eagerly beyond a limit, all of it or from some place on; null where it did not. */
+  /** Why the last call ran eagerly, beyond a limit or inside a mode, all of it or from some place on; null where it did not. */
   readonly eager: EagerCall | null;
   /** Why graphs run operator by operator: what the error of that code says. */
   readonly uncompiled: readonly { readonly code: string; readonly reason: string }[];

@@ -27,7 +27,7 @@ export {
   UNCOMPILED_HINT,
   explainFunction,
 } from './explain.js';
-export type { EagerCall } from './recompile-limit.js';
+export type { EagerCall } from './eager-call.js';
 export { EntryGuards, type Guard, type GuardKind, type Root } from './guards/entry-guards.js';
 export { TensorGuard } from './guards/tensor-guard.js';
 export { Segment, type SegmentInputRef } from './trace/segment.js';

@@ -3,17 +3,10 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { traceConfig } from './config.js';
+import type { EagerCall } from './eager-call.js';
 
 /** The option that allows no more traces. */
 export type Limit = 'recompileLimit' | 'accumulatedRecompileLimit';
-
-/** Why a call runs eagerly although its function is compiled. */
-export interface EagerCall {
-  /** The option whose limit was reached. */
-  readonly option: `trace.${Limit | 'sizeLimit'}`;
-  readonly reason: string;
-  readonly hint: string;
-}
 
 const hintOf = (limit: Limit): string =>
   `Set TESSERA_LOGS=recompiles to see every reason, or raise config trace.${limit}.`;
