@@ -4,8 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { callPath, userFrame } from '@tessera/graph';
-import { counters, log, now } from '@tessera/shared';
+import { counters, log, now, callPath, userFrame } from '@tessera/shared';
 import { defaultDType } from '@tessera/tensor';
 import { gradMode } from '@tessera/tensor/internal';
 import { refuseBreak, reportBreak } from './breaks/report-break.js';

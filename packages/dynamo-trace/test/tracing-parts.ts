@@ -1,7 +1,7 @@
 /**
  * @file A cursor over a trie of its own, without a compiled function around it: for tests of the parts.
  */
-import { callPath } from '@tessera/graph';
+import { callPath } from '@tessera/shared';
 import type { Tensor } from '@tessera/tensor';
 import { withPreDispatchMode } from '@tessera/tensor/internal';
 import type { Backend } from '../src/index.js';

@@ -99,6 +99,5 @@ export { JsonField, type Refusal, encodeNumber } from './json/json-field.js';
 export { type JsonArgument } from './json/argument-json.js';
 export { parameterNames } from './trace/parameter-names.js';
 export { moduleStack } from './trace/module-stack.js';
-export { callPath, userFrame } from './trace/user-frame.js';
 export { describeVal, shortDtype, tensorVal, tensorVals } from './ir/value-meta.js';
 export { isTransfer } from './ir/transfer.js';

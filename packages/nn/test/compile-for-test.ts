@@ -1,7 +1,7 @@
 /**
  * @file Compiling with a backend that interprets the captured graph.
  */
-import { CompiledFunction } from '@tessera/dynamo-trace';
+import { CompiledFunction, type TraceOptions } from '@tessera/dynamo-trace';
 import type { GraphModule } from '@tessera/graph';
 import type { Tensor } from '@tessera/tensor';
 
@@ -15,6 +15,7 @@ export interface CompiledForTest<A extends unknown[], R> {
 /** Compiles `fn`; the backend keeps its graphs and runs them op by op. */
 export function compileForTest<A extends unknown[], R>(
   fn: (...args: A) => R,
+  options: Partial<TraceOptions> = {},
 ): CompiledForTest<A, R> {
   const graphs: GraphModule[] = [];
   const compiled = new CompiledFunction(fn, {
@@ -23,6 +24,7 @@ export function compileForTest<A extends unknown[], R>(
       graphs.push(module);
       return (inputs) => module.forward(...inputs) as Tensor[];
     },
+    ...options,
   });
   return { call: (...args) => compiled.call(undefined, args) as R, function: compiled, graphs };
 }

@@ -125,3 +125,4 @@ export { type Pause, type Steps, atOnce, inScope, inSlices } from './steps.js';
 export { ProfileRecorder, profile, profiling } from './profile.js';
 export type { Profile, ProfileCategory, ProfileEvent } from './profile.js';
 export { registerPackageCopy } from './package-copy.js';
+export { callPath, userFrame } from './user-frame.js';

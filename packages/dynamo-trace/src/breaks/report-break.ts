@@ -1,8 +1,7 @@
 /**
  * @file Telling the user of a graph break: in the log and in `explain()`, or as an error where none is allowed.
  */
-import { userFrame } from '@tessera/graph';
-import { TesseraError, log } from '@tessera/shared';
+import { TesseraError, log, userFrame } from '@tessera/shared';
 import { BREAK_HINTS, type BreakReason, type GraphBreakCode } from './graph-breaks.js';
 
 /** A graph break of a recorded call. */

@@ -5,8 +5,8 @@
  * rules, and adds it to the graph; the program gets lazy tensors. Matching compares the arguments with the patterns
  * of a step and makes the same lazy tensors.
  */
-import { moduleStack, tensorVal, userFrame } from '@tessera/graph';
-import { SymScalar, isTesseraError } from '@tessera/shared';
+import { moduleStack, tensorVal } from '@tessera/graph';
+import { SymScalar, isTesseraError, userFrame } from '@tessera/shared';
 import { type OpOverload, type Tensor, callOp } from '@tessera/tensor';
 import {
   autogradGradTwice,

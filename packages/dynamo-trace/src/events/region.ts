@@ -5,8 +5,14 @@
  * that a replay can compare the inputs once and jump over it. Owners of one class with equal inputs share a trace. If a
  * region read a tensor that is no input of it, set a gradient or broke the graph, it is matched step by step.
  */
-import { userFrame } from '@tessera/graph';
-import { SymScalar, treeFlatten, treeLeaves, treePaths, treeUnflatten } from '@tessera/shared';
+import {
+  SymScalar,
+  treeFlatten,
+  treeLeaves,
+  treePaths,
+  treeUnflatten,
+  userFrame,
+} from '@tessera/shared';
 import { isTensor } from '@tessera/tensor';
 import { type RegionInputs, modes } from '@tessera/tensor/internal';
 import type { Cursor } from '../cursor/cursor.js';

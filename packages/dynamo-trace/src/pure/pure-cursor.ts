@@ -4,7 +4,7 @@
  * What a skipped call would not do is an error: graph breaks, reads of values, effects, reads of state that no guard
  * sees.
  */
-import { userFrame } from '@tessera/graph';
+import { userFrame } from '@tessera/shared';
 import type { TesseraError } from '@tessera/shared';
 import type { Storage, Tensor } from '@tessera/tensor';
 import { GENERATOR_MEMORY } from '@tessera/tensor/internal';

@@ -5,7 +5,7 @@
  * constant of the resulting GraphModule. After an in-place op its tensor stands for the op's node, so
  * later uses see the new value. Shared by the modes of `makeFx`.
  */
-import { SymScalar } from '@tessera/shared';
+import { SymScalar, userFrame } from '@tessera/shared';
 import { type OpOverload, type Storage, type Tensor, isTensor } from '@tessera/tensor';
 import { currentBackwardNode, peekSequenceNr } from '@tessera/tensor/internal';
 import { currentNode } from '../run/current-node.js';
@@ -15,7 +15,6 @@ import { GraphModule } from '../ir/graph-module.js';
 import { Graph } from '../ir/graph.js';
 import type { Argument, HostFunction, Node, NodeMeta } from '../ir/node.js';
 import { moduleStack } from './module-stack.js';
-import { userFrame } from './user-frame.js';
 import { ValSnapshots } from '../ir/value-meta.js';
 
 /** Parts of a node's origin that its copies and its backward keep. */

@@ -15,13 +15,13 @@ import { broadcastShapes, formatSizes, sameNumbers } from '../../shape.js';
 import { type DType, isFloatingPoint } from '../../dtype.js';
 import { formatStrides } from '../../memory-format.js';
 import type { Tensor } from '../../tensor.js';
-import { isTensor } from '../../tensor-factory.js';
 import { resultType } from '../../type-promotion.js';
 import { contiguous, toDtype } from '../arrange/copy.js';
 import { clamp, clampMin } from '../pointwise/extremum.js';
 import { log, log1p } from '../pointwise/exponential.js';
 import { type Reduction, reductionNumber } from './nll.js';
 import { type LossOptions, LOSS, reduced, reductionOf } from './reduce.js';
+import { checkTargetSize, comparedTo } from './target-size.js';
 import { div } from '../pointwise/division.js';
 import { add, mul, neg, sub } from '../pointwise/arithmetic.js';
 import { rsub } from '../pointwise/rsub.js';
@@ -129,17 +129,6 @@ function readProbabilities(tensor: Tensor, argument: string): Float64Array {
   if (odd !== undefined)
     throw valueError({ rule: 'probability', op: 'binary_cross_entropy', argument }, odd);
   return values;
-}
-
-/** @throws shape-mismatch for a target that would have to be broadcast */
-function checkTargetSize(input: Tensor, target: Tensor): void {
-  // What is no tensor the operator refuses.
-  if (!isTensor(input) || !isTensor(target) || sameNumbers(input.sizes, target.sizes)) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    `Target size (${formatSizes(target.sizes)}) must be the same as input size (${formatSizes(input.sizes)})`,
-    { hints: ['Input and target have the same shape: reshape or squeeze() one of them.'] },
-  );
 }
 
 /** Losses of the operands, or what they are reduced to. @throws shape-mismatch if a weight has more elements than the target */
@@ -329,28 +318,38 @@ export interface HuberLossOptions extends LossOptions {
 }
 const HUBER: OptionNames<HuberLossOptions> = { ...LOSS, delta: true };
 
-/** Mean (or sum, or each) of squared differences. @throws shape-mismatch */
+/** Mean (or sum, or each) of squared differences; warns where sizes differ and are broadcast. @throws shape-mismatch */
 export function mseLoss(input: Tensor, target: Tensor, options?: LossOptions): Tensor {
   checkOptionNames('mseLoss', options, LOSS);
-  return callOp(mseOp, [input, target, reductionOf(options)]);
+  return callOp(mseOp, [input, comparedTo(input, target), reductionOf(options)]);
 }
 
-/** Mean (or sum, or each) of absolute differences. @throws shape-mismatch */
+/** Mean (or sum, or each) of absolute differences; warns where sizes differ and are broadcast. @throws shape-mismatch */
 export function l1Loss(input: Tensor, target: Tensor, options?: LossOptions): Tensor {
   checkOptionNames('l1Loss', options, LOSS);
-  return callOp(l1Op, [input, target, reductionOf(options)]);
+  return callOp(l1Op, [input, comparedTo(input, target), reductionOf(options)]);
 }
 
 /** Squared differences below `beta`, absolute ones above. @throws shape-mismatch */
 export function smoothL1Loss(input: Tensor, target: Tensor, options?: SmoothL1LossOptions): Tensor {
   checkOptionNames('smoothL1Loss', options, SMOOTH_L1);
-  return callOp(smoothL1Op, [input, target, reductionOf(options), options?.beta ?? 1]);
+  return callOp(smoothL1Op, [
+    input,
+    comparedTo(input, target),
+    reductionOf(options),
+    options?.beta ?? 1,
+  ]);
 }
 
 /** `smoothL1Loss` scaled by `delta`. @throws shape-mismatch */
 export function huberLoss(input: Tensor, target: Tensor, options?: HuberLossOptions): Tensor {
   checkOptionNames('huberLoss', options, HUBER);
-  return callOp(huberOp, [input, target, reductionOf(options), options?.delta ?? 1]);
+  return callOp(huberOp, [
+    input,
+    comparedTo(input, target),
+    reductionOf(options),
+    options?.delta ?? 1,
+  ]);
 }
 
 /** Parameters of binary losses. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { userFrame } from '../src/trace/user-frame.js';
+import { userFrame } from '../src/user-frame.js';
 
 interface Site {
   getFileName(): string | null;
@@ -25,7 +25,7 @@ test('only the frame outside Tessera is written as text, once', () => {
     return `Error: frame\n    at somewhere (/home/me/model.ts:3:4)`;
   };
   for (let i = 0; i < 3; i++) expect(record()).toBe('/home/me/model.ts:3:4 somewhere');
-  expect(written).toEqual([expect.stringMatching(/graph\/test\/user-frame\.test\.ts$/)]);
+  expect(written).toEqual([expect.stringMatching(/shared\/test\/user-frame\.test\.ts$/)]);
 });
 
 test('a frame that the host knows to be of Tessera is passed over', () => {
@@ -38,9 +38,9 @@ test('a frame that the host knows to be of Tessera is passed over', () => {
 
 test('without a formatter of the host, and with one that gives no text, V8 writes the frame', () => {
   errors.prepareStackTrace = undefined;
-  expect(record()).toMatch(/graph\/test\/user-frame\.test\.ts:\d+:\d+ record$/);
+  expect(record()).toMatch(/shared\/test\/user-frame\.test\.ts:\d+:\d+ record$/);
   errors.prepareStackTrace = (_, sites) => sites;
-  expect(record()).toMatch(/graph\/test\/user-frame\.test\.ts:\d+:\d+ record$/);
+  expect(record()).toMatch(/shared\/test\/user-frame\.test\.ts:\d+:\d+ record$/);
 });
 
 test('a host that maps whole stacks writes the whole', () => {

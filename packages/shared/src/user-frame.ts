@@ -1,12 +1,12 @@
 /**
- * @file The user's source line behind the call that is being recorded.
+ * @file The user's source line behind a call: of an operator that is recorded, or of what is warned about.
  *
  * A loop records the same calls over and over; so stacks are told apart by the positions of their frames,
  * where the engine gives these (V8), and each is read once. Of the frames only the user's is written as text:
  * the line of a position takes all line ends of its script, and Tessera's own are long.
  */
 
-import { keepFrames } from '@tessera/shared';
+import { keepFrames } from './keep-frames.js';
 
 /** Frames of Tessera's own packages, from sources and from installed builds. */
 const OWN = /\/node_modules\/@tessera\/|\/packages\/[\w-]+\/(?:src|dist)\/|node:internal/;
