@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defaultClientConditions, defineConfig } from 'vite';
 
-// The compiler knows its own frames by such a folder (`userFrame` of `@tessera/graph`).
+// The compiler knows its own frames by such a folder (`userFrame` of `@tessera/shared`).
 const WORKER = 'assets/packages/chat/dist/[name]-[hash].js';
 
 export default defineConfig({

@@ -24,7 +24,7 @@ export type Entry = (typeof ENTRIES)[number];
 /**
  * Workers lie in a folder that looks like one of Tessera's packages: the compiler names the innermost frame that is not
  * its own as the line of an operator, and in a page this is how it knows its own frames (`userFrame` of
- * `@tessera/graph`).
+ * `@tessera/shared`).
  */
 const WORKER = 'assets/packages/site/dist/[name]-[hash].js';
 

@@ -60,7 +60,12 @@ export interface LBFGSStateDict {
   })[];
 }
 
-/** L-BFGS; the default rate is 1. Takes one group of parameters. @see torch.optim.LBFGS */
+/**
+ * L-BFGS; the default rate is 1. Takes one group of parameters. It is no `Optimizer`, since its step needs a closure: code
+ * for both takes `Optimizer | LBFGS`.
+ *
+ * @see torch.optim.LBFGS
+ */
 export class LBFGS {
   /** Its one group. */
   readonly paramGroups: [ParamGroup<LBFGSOptions>];
