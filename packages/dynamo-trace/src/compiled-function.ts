@@ -4,7 +4,7 @@
  * A call records (nothing recorded yet), replays (the default), or, for `pure` functions, skips the JavaScript when
  * the guards of an artifact hold. Inside another compiled function it is simply part of that trace.
  */
-import { counters, log, now, callPath, userFrame } from '@tessera/shared';
+import { callPath, counters, log, now, userFrame } from '@tessera/shared';
 import { defaultDType } from '@tessera/tensor';
 import { gradMode } from '@tessera/tensor/internal';
 import { refuseBreak, reportBreak } from './breaks/report-break.js';
@@ -16,11 +16,11 @@ import type { RecordedBreak } from './breaks/report-break.js';
 import { Recorder } from './cursor/recorder.js';
 import { DynamicShapes } from './dynamic/dynamic-shapes.js';
 import { type SymbolEntry, SymbolTable } from './dynamic/symbol-table.js';
+import { type EagerCall, modeAround } from './eager-call.js';
 import { abortCall, seal } from './events/return.js';
 import { type CallArguments, CallRoots } from './guards/call-roots.js';
 import { EntryGuards, type Root } from './guards/entry-guards.js';
 import { globalState } from './guards/global-state.js';
-import { type EagerCall, modeAround } from './eager-call.js';
 import { Sources } from './guards/sources.js';
 import { doNotFollow } from './guards/walk.js';
 import { MISSED, PureArtifact, UNCHECKED } from './pure/pure-artifact.js';

@@ -6,8 +6,9 @@ import { formatSizes, sameNumbers } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 
-/** Texts of warnings, with their places. */
+/** Texts of warnings, with their places; forgotten when there are many: programs with sizes that change tell of each. */
 const warned = new Set<string>();
+const MOST_WARNINGS = 1000;
 // Bound before a tracer watches the console.
 const warn: (text: string) => void = /* @__PURE__ */ console.warn.bind(console);
 
@@ -22,6 +23,7 @@ export function comparedTo(input: Tensor, target: Tensor): Tensor {
   const place = userFrame() ?? '';
   const key = `${place} ${text}`;
   if (!warned.has(key)) {
+    if (warned.size >= MOST_WARNINGS) warned.clear();
     warned.add(key);
     warn(place === '' ? text : `${text}\n  at ${place}`);
   }
