@@ -125,6 +125,11 @@ export function wrapDims(
   return ndim === 0 ? [] : wrapped;
 }
 
+/** What to do where shapes do not fit each other. */
+export const BROADCASTING: readonly string[] = [
+  'Sizes are equal or 1, from the last dimension on; use unsqueeze() or reshape().',
+];
+
 /** Broadcast shape of several shapes. @throws shape-mismatch */
 export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op'): number[] {
   let ndim = 0;
@@ -143,9 +148,7 @@ export function broadcastShapes(shapes: readonly (readonly number[])[], op = 'op
           `${op}: The size of tensor a (${have}) must match the size of tensor b (${size}) at non-singleton dimension ${lead + i}: shapes ${shapes.map(formatSizes).join(' and ')} do not broadcast.`,
           {
             context: { op, shapes },
-            hints: [
-              'Sizes are equal or 1, from the last dimension on; use unsqueeze() or reshape().',
-            ],
+            hints: BROADCASTING,
           },
         );
       }

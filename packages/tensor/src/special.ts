@@ -40,18 +40,10 @@ export {
 export { logSoftmax, softmax } from './ops/activation/softmax.js';
 export { exp2, expm1, log1p } from './ops/pointwise/exponential.js';
 export { logit, xlogy } from './ops/pointwise/log-domain.js';
+export { i0, i0e, i1, i1e } from './ops/pointwise/modified-bessel-i.js';
 export { polygamma } from './ops/pointwise/polygamma.js';
 export { round } from './ops/pointwise/rounding.js';
-export {
-  digamma,
-  erfinv,
-  i0,
-  lgamma as gammaln,
-  digamma as psi,
-  specialI0e as i0e,
-  specialI1 as i1,
-  specialI1e as i1e,
-} from './ops/pointwise/special.js';
+export { digamma, erfinv, lgamma as gammaln, digamma as psi } from './ops/pointwise/special.js';
 export { erf, erfc, sigmoid as expit } from './ops/pointwise/trigonometric.js';
 export { sinc } from './ops/pointwise/trigonometric-inverse.js';
 export { logsumexp } from './ops/reduction/norm.js';

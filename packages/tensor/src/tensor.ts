@@ -12,7 +12,13 @@ import { autogradMeta } from './autograd/autograd-meta.js';
 import { checkAssignedGrad } from './autograd/assigned-grad.js';
 import { gradMode } from './autograd/grad-mode.js';
 import { type GradHook, type GradNode, type HookHandle, addHook } from './autograd/grad-node.js';
-import { gradEdge, gradFnOf, requiresGrad, seemsToRequireGrad } from './autograd/history.js';
+import {
+  gradEdge,
+  gradFnOf,
+  requiresGrad,
+  seemsToRequireGrad,
+  withoutHistory,
+} from './autograd/history.js';
 import { retainedGradient } from './autograd/accumulate-grad.js';
 import { addGradients } from './autograd/gradient-ops.js';
 import { replaceGradient } from './autograd/own-gradient.js';
@@ -285,15 +291,8 @@ export class Tensor extends TensorBase {
   retainGrad(): void {
     this.beforeWatching();
     const fn = gradFnOf(this);
-    if (!requiresGrad(this)) {
-      throw new TesseraError(
-        'no-grad-graph',
-        "can't retain_grad on Tensor that has requires_grad=False",
-        {
-          hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
-        },
-      );
-    }
+    if (!requiresGrad(this))
+      throw withoutHistory("can't retain_grad on Tensor that has requires_grad=False");
     if (fn === null) return;
     autogradMeta(this).retainsGrad = true;
     (fn.retained ??= new Map()).set(this.autograd!.outputNr, this);

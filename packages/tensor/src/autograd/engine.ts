@@ -24,7 +24,7 @@ import { NeededOutputs } from './needed-outputs.js';
 import type { Edge, GradNode } from './grad-node.js';
 import type { GradientListener } from './gradient-listener.js';
 import { addGradients, onesLike, sumToSize } from './gradient-ops.js';
-import { gradEdge, requiresGrad } from './history.js';
+import { gradEdge, requiresGrad, withoutHistory } from './history.js';
 import { afterHook, replaced } from './hook-results.js';
 
 /** What `runBackward` does with the results. */
@@ -44,15 +44,10 @@ function rootGradients(
   gradOutputs: readonly (Tensor | null)[],
 ): Tensor[] {
   return roots.map((root, i) => {
-    if (!requiresGrad(root)) {
-      throw new TesseraError(
-        'no-grad-graph',
+    if (!requiresGrad(root))
+      throw withoutHistory(
         `element ${i} of tensors does not require grad and does not have a grad_fn`,
-        {
-          hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
-        },
       );
-    }
     const grad = gradOutputs[i];
     if (grad == null) {
       if (root.numel !== 1) {
@@ -347,14 +342,9 @@ function fitted({ node, index }: Edge, grad: Tensor, from: GradNode | null, at: 
 
 function wantedEdge(input: Tensor, index: number): Edge {
   const edge = gradEdge(input);
-  if (edge === null) {
-    throw new TesseraError(
-      'no-grad-graph',
+  if (edge === null)
+    throw withoutHistory(
       `One of the differentiated Tensors (input ${index}) does not require grad`,
-      {
-        hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
-      },
     );
-  }
   return edge;
 }

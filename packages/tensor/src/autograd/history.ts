@@ -5,6 +5,7 @@
  * regenerates one that goes through the base (as PyTorch's CopySlices protocol does), or nowhere if the base was
  * detached meanwhile.
  */
+import { TesseraError } from '@tessera/shared';
 import { activeMode } from '../dispatch/modes.js';
 import type { Tensor } from '../tensor.js';
 import { AccumulateGrad } from './accumulate-grad.js';
@@ -127,4 +128,11 @@ export function hasGradientHooks(tensor: Tensor): boolean {
   if (node === null) return false;
   const hooks = [node.nodePreHooks, node.nodeHooks, node.preHooks?.get(meta.outputNr)];
   return hooks.some((list) => (list?.length ?? 0) > 0);
+}
+
+/** What to throw where a tensor has no history that gradients could follow. */
+export function withoutHistory(text: string): TesseraError {
+  return new TesseraError('no-grad-graph', text, {
+    hints: ['Call requiresGrad_() on leaves before the forward pass, outside of noGrad().'],
+  });
 }

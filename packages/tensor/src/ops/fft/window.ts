@@ -22,7 +22,7 @@ import { div } from '../pointwise/division.js';
 import { sqrt } from '../pointwise/exponential.js';
 import { clamp } from '../pointwise/extremum.js';
 import { abs } from '../pointwise/rounding.js';
-import { i0 } from '../pointwise/special.js';
+import { i0 } from '../pointwise/modified-bessel-i.js';
 import { cos } from '../pointwise/trigonometric.js';
 import { narrow } from '../view/slice.js';
 

@@ -4,20 +4,16 @@
 import { type OptionNames, TesseraError } from '@tessera/shared';
 import type { Tensor } from '../../tensor.js';
 
-/** @throws invalid-dim where there is no dimension, shape-mismatch where slices have no elements */
+/** @throws shape-mismatch where there are no slices, or ones without elements */
 export function checkSlices(self: Tensor, dim: number): void {
-  if (self.ndim === 0)
-    throw new TesseraError(
-      'invalid-dim',
-      `Dimension specified as ${dim} but tensor has no dimensions`,
-      { hints: ['Leave dim out.'] },
-    );
-  if (!self.sizes.some((size, d) => size === 0 && d !== dim)) return;
-  throw new TesseraError(
-    'shape-mismatch',
-    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied",
-    { hints: ['Slices without elements are all alike.'] },
-  );
+  const problem =
+    self.ndim === 0
+      ? `Dimension specified as ${dim} but tensor has no dimensions`
+      : self.sizes.some((size, d) => size === 0 && d !== dim)
+        ? "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        : null;
+  if (problem !== null)
+    throw new TesseraError('shape-mismatch', problem, { hints: ['Leave dim out.'] });
 }
 
 /** What `unique` returns besides the values; `dim` makes whole slices the elements. */

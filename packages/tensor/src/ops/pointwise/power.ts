@@ -47,7 +47,7 @@ function fixedPowerFunction(args: NamedArgs): (base: number, exponent: number) =
 }
 
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
-function defined<Args extends { exponent: Power }>(
+function defined<Args extends { self: Power; exponent: Power }>(
   record: OpRecord<Args, never>,
 ): OpRecord<Args, never> {
   const numeric = restrictedTo(NUMBERS, 'pow', record);
@@ -55,7 +55,9 @@ function defined<Args extends { exponent: Power }>(
     ...numeric,
     meta: (args) => {
       const meta = numeric.meta!(args) as TensorMeta;
-      const { exponent } = args;
+      const { self, exponent } = args;
+      // Row by row in memory, however the exponent lies: so PyTorch gives powers of a number.
+      if (!isTensor(self)) return { ...meta, strides: contiguousStrides(meta.sizes) };
       if (DTYPES[meta.dtype].category === 'integral' && !isTensor(exponent)) {
         if (fixedScalar(exponent) < 0)
           throw new TesseraError(
@@ -96,31 +98,16 @@ const powTensorOp = defineOp(
     }),
   ),
 );
-/** A record whose result is row by row in memory, however its operands lie: so PyTorch gives powers of a number. */
-function contiguously<Args extends NamedArgs>(
-  record: OpRecord<Args, never>,
-): OpRecord<Args, never> {
-  return {
-    ...record,
-    meta: (args) => {
-      const meta = record.meta!(args) as TensorMeta;
-      return { ...meta, strides: contiguousStrides(meta.sizes) };
-    },
-  };
-}
-
 const powBaseOp = defineOp(
   'aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor',
-  contiguously(
-    defined(
-      pointwiseWith(powerFunction, {
-        ...OPERANDS,
-        saved: ['exponent', 'out'],
-        vjp: ({ self, exponent }, { grad, out }) => ({
-          exponent: () => baseGradient(grad, self, exponent, out),
-        }),
+  defined(
+    pointwiseWith(powerFunction, {
+      ...OPERANDS,
+      saved: ['exponent', 'out'],
+      vjp: ({ self, exponent }, { grad, out }) => ({
+        exponent: () => baseGradient(grad, self, exponent, out),
       }),
-    ),
+    }),
   ),
 );
 const powScalarInplace = defineInplace(powScalarOp, 'Scalar');

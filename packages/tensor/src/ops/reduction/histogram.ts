@@ -123,7 +123,7 @@ function histogramRecord<Args extends HistogramArgs>(
         throw new TesseraError(
           'dtype-mismatch',
           `torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(${self.dtype}), and weight(${weight.dtype})`,
-          { hints: [`Convert it: weight.to('${self.dtype}').`] },
+          { hints: ['Convert the weight.'] },
         );
       if (weight !== null && !sameNumbers(weight.sizes, self.sizes))
         throw new TesseraError(

@@ -18,7 +18,7 @@ import { cat } from '../arrange/join.js';
 import { onesLike } from '../factory/like.js';
 import { cumprod, flip } from '../scan/scan.js';
 import { narrow } from '../view/slice.js';
-import { formatSizes } from '../../shape.js';
+import { BROADCASTING, formatSizes } from '../../shape.js';
 import { reshape } from '../view/view.js';
 import { where } from '../pointwise/where.js';
 import { type ReduceOptions, REDUCE } from './reduce-options.js';
@@ -101,11 +101,7 @@ const sumToSizeOp = defineOp('aten::sum_to_size(Tensor self, SymInt[] size) -> T
       throw new TesseraError(
         'shape-mismatch',
         `size ${formatSizes(target)} is not expandable to size ${formatSizes(self.sizes)}.`,
-        {
-          hints: [
-            'Sizes are equal or 1, from the last dimension on; use unsqueeze() or reshape().',
-          ],
-        },
+        { hints: BROADCASTING },
       );
     const dims = self.sizes.flatMap((s, i) =>
       i < lead || (target[i - lead] === 1 && s !== 1) ? [i] : [],

@@ -22,7 +22,7 @@ import { exp, sqrt } from '../pointwise/exponential.js';
 import { square } from '../pointwise/power.js';
 import { abs } from '../pointwise/rounding.js';
 import { rsub } from '../pointwise/rsub.js';
-import { i0 } from '../pointwise/special.js';
+import { i0 } from '../pointwise/modified-bessel-i.js';
 import { cos, sin } from '../pointwise/trigonometric.js';
 
 /** Options of every window: those of factories, and whether it is symmetric. */

@@ -10,7 +10,7 @@ import { gt, le } from '../pointwise/comparison.js';
 import { div } from '../pointwise/division.js';
 import { exp, log, reciprocal, sqrt } from '../pointwise/exponential.js';
 import { square } from '../pointwise/power.js';
-import { i0, specialI1 } from '../pointwise/special.js';
+import { i0, i1 } from '../pointwise/modified-bessel-i.js';
 import { where } from '../pointwise/where.js';
 import { chebyshevSum } from './horner.js';
 import { positive, wide } from './positive.js';
@@ -22,7 +22,7 @@ export function modifiedBesselI0(self: Tensor): Tensor {
 
 /** I₁(x). @throws dtype-unsupported for halves @see torch.special.modified_bessel_i1 */
 export function modifiedBesselI1(self: Tensor): Tensor {
-  return specialI1(wide('modified_bessel_i1', self));
+  return i1(wide('modified_bessel_i1', self));
 }
 
 /** Of one order, in Chebyshev's polynomials of x²/2 - 1 and of 4/x - 1. */
@@ -77,7 +77,7 @@ function orderZero(x: Tensor, isScaled: boolean): Tensor {
 
 function orderOne(x: Tensor, isScaled: boolean): Tensor {
   return secondKind(x, ONE, isScaled, (close, sum, half) =>
-    add(mul(half, specialI1(close)), div(sum, close)),
+    add(mul(half, i1(close)), div(sum, close)),
   );
 }
 
