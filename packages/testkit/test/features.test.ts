@@ -21,7 +21,13 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
     'pointwise/log-domain',
     'pointwise/trigonometric',
   ],
-  'Special functions': ['pointwise/special', 'pointwise/polygamma', 'special'],
+  'Special functions': [
+    'pointwise/special',
+    'pointwise/floating-function',
+    'pointwise/modified-bessel-i',
+    'pointwise/polygamma',
+    'special',
+  ],
   'Rounding, extrema': [
     'pointwise/rounding',
     'pointwise/extremum',
