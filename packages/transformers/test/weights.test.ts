@@ -14,7 +14,7 @@ const { silu, softmax } = functional;
 
 const FAMILIES = {
   gpt2: GPT2,
-  gpt_neox: { ...LLAMA, model_type: 'gpt_neox', num_key_value_heads: 4 },
+  gpt_neox: { ...LLAMA, model_type: 'gpt_neox', num_key_value_heads: 4, rotary_pct: 0.5 },
   phi3: { ...LLAMA, model_type: 'phi3' },
   mixtral: { ...LLAMA, model_type: 'mixtral', num_local_experts: 3, num_experts_per_tok: 2 },
 };

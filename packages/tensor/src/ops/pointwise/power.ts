@@ -15,7 +15,7 @@ import { contiguousStrides } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { resultType } from '../../type-promotion.js';
-import { eq, ge } from './comparison.js';
+import { eq, ge, isfinite } from './comparison.js';
 import { clone, toDtype } from '../arrange/copy.js';
 import { log } from './exponential.js';
 import { scalarTensor } from '../factory/factory.js';
@@ -103,9 +103,9 @@ const powBaseOp = defineOp(
   defined(
     pointwiseWith(powerFunction, {
       ...OPERANDS,
-      saved: ['exponent', 'out'],
-      vjp: ({ self, exponent }, { grad, out }) => ({
-        exponent: () => baseGradient(grad, self, exponent, out),
+      saved: ['out'],
+      vjp: ({ self }, { grad, out }) => ({
+        exponent: () => baseGradient(grad, self, out),
       }),
     }),
   ),
@@ -175,16 +175,16 @@ function runtimeNumber(value: SymScalar, { dtype, device }: Tensor): Tensor {
  * The gradient of the exponent of a number to a power.
  *
  * A number known only at run time and one known before give gradients of the same strides, as one graph runs
- * for every value of the first.
+ * for every value of the first. Powers of 0 are finite where the exponent is not negative.
  */
-function baseGradient(grad: Tensor, base: ScalarLike, exponent: Tensor, out: Tensor): Tensor {
+function baseGradient(grad: Tensor, base: ScalarLike, out: Tensor): Tensor {
   if (isSymScalar(base)) {
     const value = runtimeNumber(base, out);
-    const unreached = logicalAnd(eq(value, 0), ge(exponent, 0));
+    const unreached = logicalAnd(eq(value, 0), isfinite(out));
     return mul(grad, where(unreached, 0, mul(out, log(value))));
   }
   const slope = mul(out, Math.log(Number(base)));
-  return mul(grad, Number(base) === 0 ? where(ge(exponent, 0), 0, slope) : slope);
+  return mul(grad, Number(base) === 0 ? where(isfinite(out), 0, slope) : slope);
 }
 
 /** The gradient of the base of a power; its strides are the same for every exponent, as `baseGradient`'s. */
