@@ -3,8 +3,8 @@
  * functions of `special`.
  */
 import { besselI0, besselI0e, besselI1, besselI1e } from '../../kernels/bessel-functions.js';
-import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
+import type { OpOverload } from '../../op/op-overload.js';
 import type { Tensor } from '../../tensor.js';
 import { gt } from './comparison.js';
 import { div } from './division.js';
@@ -20,7 +20,9 @@ function awayFromZero(x: Tensor, value: Tensor, limit: number): Tensor {
 }
 
 const BOTH: readonly ('self' | 'out')[] = ['self', 'out'];
-const i0Op = floatingFunction('i0', besselI0, (grad, x) => mul(grad, i1(x)));
+export const i0Op: OpOverload<Tensor> = floatingFunction('i0', besselI0, (grad, x) =>
+  mul(grad, i1(x)),
+);
 const i1Op = floatingFunction(
   'special_i1',
   besselI1,
@@ -42,8 +44,6 @@ const i1eOp = floatingFunction(
 
 /** Modified Bessel function of the first kind, order 0. */
 export const i0: Unary = unaryFunction(i0Op);
-/** self = i0(self) */
-export const i0_: Unary = unaryFunction(defineInplace(i0Op));
 /** Modified Bessel function of the first kind, order 1. @see torch.special.i1 */
 export const i1: Unary = unaryFunction(i1Op);
 /** i0(x) · e^-|x| @see torch.special.i0e */

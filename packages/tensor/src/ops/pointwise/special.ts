@@ -8,9 +8,8 @@ import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { exp } from './exponential.js';
 import { mul } from './arithmetic.js';
 import { floatingFunction } from './floating-function.js';
+import { i0 as besselI0, i0Op } from './modified-bessel-i.js';
 import { polygamma } from './polygamma.js';
-
-export { i0, i0_ } from './modified-bessel-i.js';
 
 const lgammaOp = floatingFunction('lgamma', logGamma, (grad, x) => mul(grad, digamma(x)));
 const digammaOp = floatingFunction('digamma', digammaOf, (grad, x) => mul(grad, polygamma(1, x)));
@@ -33,3 +32,7 @@ export const digamma_: Unary = unaryFunction(defineInplace(digammaOp));
 export const erfinv: Unary = unaryFunction(erfinvOp);
 /** self = erfinv(self) */
 export const erfinv_: Unary = unaryFunction(defineInplace(erfinvOp));
+/** Modified Bessel function of the first kind, order 0. */
+export const i0: Unary = besselI0;
+/** self = i0(self) */
+export const i0_: Unary = unaryFunction(defineInplace(i0Op));
