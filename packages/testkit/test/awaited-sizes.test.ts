@@ -181,7 +181,6 @@ const distinct: Sample[] = (
     ['elements along a dimension', () => mixed(50), 0],
     ['slices of bools', () => bools(20, 2), 0],
     ['one slice', () => mixed(1, 4), 0],
-    ['a scalar along a dimension', () => tensor(5), 0],
     ['no slices', () => zeros([0, 4]), 0],
   ] as [string, () => Tensor, number | null][]
 ).flatMap(([name, input, dim]) => [
@@ -597,6 +596,7 @@ describe.skipIf(!wantsGpu)('on WebGPU', () => {
     const refused: [() => Promise<unknown>, string][] = [
       [() => uniqueAsync(gpu(ones([3])), { dim: 2 }), 'invalid-dim'],
       [() => uniqueAsync(gpu(zeros([3, 0])), { dim: 0 }), 'shape-mismatch'],
+      [() => uniqueConsecutiveAsync(gpu(tensor(5)), { dim: 0 }), 'shape-mismatch'],
       [() => bincountAsync(gpu(long(1, -1))), 'invalid-argument'],
       [() => bincountAsync(gpu(ones([3]))), 'dtype-unsupported'],
       [() => repeatInterleaveAsync(gpu(ones([2])), gpu(long(1, -1))), 'invalid-argument'],

@@ -38,8 +38,7 @@ async function distinct<O extends UniqueOptions>(
   const name = sorted ? 'unique_dim' : 'unique_consecutive';
   const dim = options?.dim == null ? null : wrapDim(options.dim, self.ndim, name);
   if (dim !== null) checkSlices(self, dim);
-  const isFlat = dim === null || self.ndim === 0;
-  const slices = detach(isFlat ? reshape(self, [-1]) : movedim(self, dim, 0));
+  const slices = detach(dim === null ? reshape(self, [-1]) : movedim(self, dim, 0));
   const length = slices.sizes[0]!;
   const shape = dim === null ? self.sizes : [length];
   if (length === 0) {
@@ -59,7 +58,7 @@ async function distinct<O extends UniqueOptions>(
   const counts = (): Tensor => diff(cat([first, full([1], length, { dtype: 'int64', device })]));
   return chosen(
     [
-      isFlat && dim !== null ? reshape(values, []) : movedim(values, 0, dim ?? 0),
+      movedim(values, 0, dim ?? 0),
       options?.returnInverse === true ? inverse() : first,
       options?.returnCounts === true ? counts() : first,
     ],
