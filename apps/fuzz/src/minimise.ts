@@ -173,18 +173,20 @@ async function smallest<M extends { readonly program: P }, P>(
 ): Promise<M> {
   let best = mismatch;
   let tries = 0;
-  for (let found = true; found;) {
-    found = false;
+  // Behind one that failed, those before it are seldom worth another try: they have their turn at the end.
+  for (let from = 0; ;) {
+    let at = -1;
+    let failing: M | null = null;
     for (const candidate of smallerThan(best.program)) {
+      if (++at < from) continue;
       if (tries++ > mostTries) return best;
-      const failing = await stillFails(candidate).catch(() => null);
-      if (failing === null) continue;
-      best = failing;
-      found = true;
-      break;
+      failing = await stillFails(candidate).catch(() => null);
+      if (failing !== null) break;
     }
+    if (failing !== null) best = failing;
+    else if (from === 0) return best;
+    from = failing === null ? 0 : at;
   }
-  return best;
 }
 
 /** The smallest program found that still differs on the same backend. */
