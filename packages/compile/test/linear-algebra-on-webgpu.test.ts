@@ -2,7 +2,8 @@
  * @file Linear algebra on WebGPU: results, layouts, derivatives and errors are those of the CPU, eager and compiled.
  */
 import { TesseraError, counters } from '@tessera/shared';
-import { type Tensor, eye, grad, manualSeed, noGrad, randn, tensor } from '@tessera/tensor';
+import { type Tensor, callOp, eye, grad, manualSeed, noGrad, randn, tensor } from '@tessera/tensor';
+import { findOp } from '@tessera/tensor/internal';
 import * as linalg from '@tessera/tensor/linalg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { compile, initWebGpu } from '../src/node.js';
@@ -60,6 +61,9 @@ const OF_SQUARE: Readonly<Record<string, Call>> = {
   invEx: (x) => linalg.invEx(x),
   det: (x) => linalg.det(x),
   slogdet: (x) => linalg.slogdet(x),
+  'factors of determinants': (x) => callOp(findOp('aten::_linalg_slogdet')!, [x]) as Tensor[],
+  'factors of determinants, of columns': (x) =>
+    callOp(findOp('aten::_linalg_slogdet')!, [x.mT]) as Tensor[],
   lu: (x) => linalg.lu(x),
   luFactor: (x) => linalg.luFactor(x),
   'luFactor, without pivots': (x) =>

@@ -218,7 +218,8 @@ export function determinantParts(
   x: Tensor,
   outs: readonly [lu: Tensor, pivots: Tensor] | null = null,
 ): readonly [diagonal: Tensor, sign: Tensor] {
-  const [lu, pivots] = factored(runtime, x);
+  // As PyTorch does: row-major matrices are factored as they lie in memory, transposed.
+  const [lu, pivots] = factored(runtime, x.isContiguous() ? turned(x) : x);
   outs?.[0].copy_(lu);
   outs?.[1].copy_(pivots);
   return [diagonal(lu, 0, -2, -1), swapSigns(pivots)];
