@@ -11,6 +11,7 @@ import {
   polygamma,
   pow,
   tensor,
+  threshold,
   zeros,
 } from '../src/index.js';
 import { lstsq, vander, vectorNorm } from '../src/linalg.js';
@@ -32,6 +33,17 @@ describe('the gradient of a largest or smallest magnitude', () => {
     expect(gradient([2, -2, 1], Infinity)).toEqual([0.5, -0.5, 0]);
     expect(gradient([0, 0], -Infinity)).toEqual([0, 0]);
   });
+});
+
+it('a factor beside bools is a bool', () => {
+  const [x, y] = [tensor([true, false]), tensor([true, true])];
+  for (const alpha of [-1, 2]) expect(x.add(y, { alpha }).toArray()).toEqual([true, true]);
+  expect(x.add(y, { alpha: 0 }).toArray()).toEqual([true, false]);
+});
+
+it('a threshold is what the type holds of it', () => {
+  expect(threshold(tensor([5, 2], { dtype: 'uint8' }), -2, 1).toArray()).toEqual([1, 1]);
+  expect(threshold(tensor([0.1]), 0.1, 7).toArray()).toEqual([7]);
 });
 
 it('a bool to the power of a truth value is a bool', () => {

@@ -13,7 +13,7 @@ import { position } from '../checked-value.js';
 import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import type { LoweringCall } from '../registry.js';
+import { type LoweringCall, RuntimeScalar } from '../registry.js';
 import { sumInSteps, takesSteps } from '../put-in-steps.js';
 import { isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
@@ -23,6 +23,9 @@ import { scanAlong } from './scan.js';
 import { search } from './search.js';
 import { delinearize } from './view-maps.js';
 
+/** An end of the bins, as it is given. */
+type End = number | boolean | RuntimeScalar;
+
 /** A tensor as one row, in float32. */
 function row(l: Lowering, tensor: LoweredTensor): LoweredTensor {
   const flat = [numelOf(tensor.shape)];
@@ -30,12 +33,30 @@ function row(l: Lowering, tensor: LoweredTensor): LoweredTensor {
   return castTensor(l, tensor, 'float32').view(flat, delinearize(l, i!, tensor.shape));
 }
 
+/** A number, in float32. */
+function numberOf(l: Lowering, value: End, add = 0): Expr {
+  return value instanceof RuntimeScalar
+    ? new ExprMath(l.ir).add(l.ir.cast(value.expr, 'float32'), add)
+    : l.ir.const('float32', Math.fround(Number(value) + add));
+}
+
 /** The ends of the outer bins: those given unless they are equal, else the least and the largest element. */
-function outerEnds(l: Lowering, x: LoweredTensor, low: number, high: number): readonly Expr[] {
+function outerEnds(l: Lowering, x: LoweredTensor, low: End, high: End): readonly Expr[] {
   const m = new ExprMath(l.ir);
-  const number = (value: number): Expr => l.ir.const('float32', value);
-  if (low !== high) return [number(Math.fround(low)), number(Math.fround(high))];
-  if (isEmpty(x.shape)) return [number(low - 0.5), number(high + 0.5)];
+  const given = [numberOf(l, low), numberOf(l, high)] as const;
+  if (low instanceof RuntimeScalar || high instanceof RuntimeScalar) {
+    // Which ends there are is known when it runs. Those in the wrong order, which are refused where they are numbers, give NaN.
+    const found = foundEnds(l, x, low, high);
+    const [isEqual, isOrdered] = [m.eq(...given), m.lt(...given)];
+    return given.map((end, i) => m.where(isEqual, found[i]!, m.where(isOrdered, end, NaN)));
+  }
+  return Number(low) === Number(high) ? foundEnds(l, x, low, high) : given;
+}
+
+/** The least and the largest element; of none, the ends that are given moved apart. */
+function foundEnds(l: Lowering, x: LoweredTensor, low: End, high: End): readonly Expr[] {
+  const m = new ExprMath(l.ir);
+  if (isEmpty(x.shape)) return [numberOf(l, low, -0.5), numberOf(l, high, 0.5)];
   const extreme = (op: 'min' | 'max'): Expr => {
     const found = l.pointwise(
       [1],
@@ -91,12 +112,12 @@ function placed(
 
 /** self, bins, min, max. */
 const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
-  const isCounted = takesSteps(l) && isCountable(self.dtype, Number(min), Number(max));
+  const isCounted = takesSteps(l) && isCountable(self.dtype, min, max);
   if (l.hasFallback && !isCounted) return null;
   const m = new ExprMath(l.ir);
   const bins = Number(count);
   const x = row(l, self);
-  const ends = outerEnds(l, x, Number(min), Number(max));
+  const ends = outerEnds(l, x, min, max);
   const [low, high] = ends;
   const share = m.div(m.sub(x.expr, low!), m.sub(high!, low!));
   const place = m.cast(m.floor(m.mul(share, bins)), 'int32');
@@ -106,8 +127,9 @@ const histc: LoweringOf<'aten::histc'> = (l, [self, count, min, max], call) => {
 };
 
 /** Whether float32 is exact enough, and ends of bins are given that are not refused. */
-function isCountable(dtype: DType, low: number, high: number): boolean {
-  const [from, to] = [Math.fround(low), Math.fround(high)];
+function isCountable(dtype: DType, low: End, high: End): boolean {
+  if (low instanceof RuntimeScalar || high instanceof RuntimeScalar) return false;
+  const [from, to] = [Math.fround(Number(low)), Math.fround(Number(high))];
   return dtype === 'float32' && from < to && to - from < Infinity;
 }
 

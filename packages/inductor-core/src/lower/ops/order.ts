@@ -160,7 +160,9 @@ const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) =>
   if (isEmpty(call.shape)) return nothing(l, call.shape, original.dtype);
   const rows = rowsOf(l, original, dim ?? -1, call.op);
   if (rows === null) return null;
-  const sizes = rows.x.shape.map((size, d) => (d === rows.at ? Number(k) : size));
+  // One element without dimensions is given back whatever k is.
+  const count = original.shape.length === 0 ? 1 : Number(k);
+  const sizes = rows.x.shape.map((size, d) => (d === rows.at ? count : size));
   const order = orderOf(rows, largest !== false, sizes);
   return chosen(rows, sizes, order, original.shape.length === 0 ? [] : sizes, original.dtype);
 };

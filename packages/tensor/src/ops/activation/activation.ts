@@ -16,6 +16,7 @@ import {
   hardswishBackward,
   hardtanhBackward,
   leakyReluBackward,
+  limitIn,
   thresholdBackward,
 } from './backward.js';
 
@@ -39,7 +40,7 @@ const thresholdOp = defineOp(
     'threshold',
     pointwiseWith(
       ({ self, threshold, value }) => {
-        const limit = scalarValue(threshold);
+        const limit = limitIn(self.dtype, threshold);
         const below = roundTo(self.dtype, scalarValue(value));
         return (x) => (x! <= limit ? below : x!);
       },

@@ -6,9 +6,10 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import type { DType } from '../../dtype.js';
+import { roundTo } from '../../kernels/elements.js';
 import { pointwiseMeta, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-
 import type { Tensor } from '../../tensor.js';
 import { gt, lt } from '../pointwise/comparison.js';
 import { zerosLike } from '../factory/like.js';
@@ -18,6 +19,7 @@ import { where } from '../pointwise/where.js';
 
 type BackwardFunction = (
   parameters: Readonly<Record<string, ScalarLike>>,
+  self: Tensor,
 ) => (grad: number, x: number) => number;
 
 /** What differs between piecewise backward ops. */
@@ -45,7 +47,7 @@ export function definePiecewise(
   const op: OpOverload<Tensor> = defineOp(
     `aten::${name}_backward(Tensor ${gradName}, Tensor self${tail}) -> Tensor`,
     {
-      ...pointwiseWith(fnOf, {
+      ...pointwiseWith((args) => fnOf(args, args.self), {
         operands,
         savedFor: {
           [gradName]: ['self'],
@@ -67,11 +69,17 @@ export function definePiecewise(
   return op;
 }
 
+/** A limit as elements of a dtype are compared with it: 16-bit floats in 32 bits. */
+export function limitIn(dtype: DType, limit: ScalarLike): number {
+  const wide = dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
+  return roundTo(wide, scalarValue(limit));
+}
+
 const thresholdOp = definePiecewise(
   'threshold',
   ['Scalar threshold'],
-  ({ threshold }) => {
-    const limit = scalarValue(threshold);
+  ({ threshold }, { dtype }) => {
+    const limit = limitIn(dtype, threshold);
     return (grad, x) => (x <= limit ? 0 : grad);
   },
   { laidOutAsSelf: true },

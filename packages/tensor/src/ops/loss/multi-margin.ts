@@ -3,6 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
+import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { withOverloads } from '../../op/with-overloads.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
@@ -42,22 +43,23 @@ function checkScores(op: string, { sizes, ndim, numel }: Tensor): number {
   return frames;
 }
 
-/** @throws invalid-argument, shape-mismatch, dtype-mismatch */
+/** Returns the power of the margins. @throws invalid-argument, shape-mismatch, dtype-mismatch */
 function checkSingle({
   self,
   target,
-  p,
+  p: given,
   weight,
 }: {
   self: Tensor;
   target: Tensor;
   p: ScalarLike;
   weight: Tensor | null;
-}): void {
+}): number {
+  const p = fixedScalar(given);
   if (p !== 1 && p !== 2)
     throw new TesseraError(
       'invalid-argument',
-      `multi_margin_loss: only p == 1 and p == 2 supported, got ${String(p)}`,
+      `multi_margin_loss: only p == 1 and p == 2 supported, got ${p}`,
       { hints: ['p is the power of the margins.'] },
     );
   const [x, labels] = [self, target];
@@ -76,6 +78,7 @@ function checkSingle({
       `multi_margin_loss: inconsistent weight size, expected ${classes} but got ${formatSizes(weight.sizes)}`,
       { hints: ['Give one weight per class.'] },
     );
+  return p;
 }
 
 interface Margins {
@@ -120,9 +123,9 @@ const singleOp: OpOverload<Tensor> = withOverloads(
     'aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor',
     {
       decompose: (args) => {
-        checkSingle(args);
+        const p = checkSingle(args);
         const { excess, weights, classes } = marginsOf(args);
-        const powers = args.p === 1 ? excess : mul(excess, excess);
+        const powers = p === 1 ? excess : mul(excess, excess);
         const losses = div(
           sum(weights === null ? powers : mul(powers, weights), 1),
           Math.max(classes, 1),
@@ -136,11 +139,11 @@ const singleOp: OpOverload<Tensor> = withOverloads(
     'aten::multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor',
     {
       decompose: (args) => {
-        checkSingle(args);
+        const p = checkSingle(args);
         const { labels, excess, weights, classes } = marginsOf(args);
         const frames = labels.sizes[0]!;
         const positive = toDtype(gt(excess, 0), excess.dtype);
-        let slopes = args.p === 1 ? positive : mul(excess, 2);
+        let slopes = p === 1 ? positive : mul(excess, 2);
         if (weights !== null) slopes = mul(slopes, weights);
         const grad = args.grad_output;
         const each = args.reduction === 0 ? reshape(grad, [frames, 1]) : grad;

@@ -6,7 +6,7 @@ import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES, type DType, isFloatingPoint } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
 import { checkFactor } from '../../kernels/factor.js';
-import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, sameNumbers } from '../../shape.js';
@@ -101,7 +101,7 @@ const addrOp = defineOp(
       const column = unsqueeze(toDtype(a, dtype), 1);
       const row = toDtype(b, dtype);
       // The factors take part in the result's type.
-      const [scale, weight] = [beta, alpha].map((factor) => roundTo(dtype, scalarValue(factor)));
+      const [scale, weight] = [beta, alpha].map((factor) => roundTo(dtype, fixedScalar(factor)));
       if (dtype === 'bool') {
         const outer = weight === 0 ? mul(logicalAnd(column, row), false) : logicalAnd(column, row);
         return scale === 0 ? outer : logicalOr(start, outer);

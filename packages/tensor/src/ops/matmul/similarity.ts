@@ -3,7 +3,7 @@
  */
 import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { fixedScalar, scalarValue } from '../../kernels/pointwise-kernel.js';
+import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { defineInplace } from '../../op/inplace.js';
 import { defineOp } from '../../op/op-overload.js';
 import { wrapDim } from '../../shape.js';
@@ -23,8 +23,8 @@ const renormOp = defineOp(
   'aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor',
   {
     decompose: ({ self: x, p, dim, maxnorm }) => {
-      const limit = scalarValue(maxnorm);
-      if (!(scalarValue(p) > 0) || !(limit >= 0) || x.ndim < 2)
+      const limit = fixedScalar(maxnorm);
+      if (!(fixedScalar(p) > 0) || !(limit >= 0) || x.ndim < 2)
         throw new TesseraError(
           'invalid-argument',
           x.ndim < 2

@@ -31,13 +31,13 @@ type AlphaArgs = { self: Tensor; other: Tensor | ScalarLike; alpha: ScalarLike }
 
 /** alpha · other as PyTorch's loop over elements has it: 16-bit floats are rounded before they are added. */
 function scaledOther(args: AlphaArgs): (b: number) => number {
-  const alpha = scalarValue(args.alpha);
-  if (alpha === 1) return (b) => b;
   const dtype = resultType(operandsOf(args, ['self', 'other']));
+  const alpha = roundTo(dtype, scalarValue(args.alpha));
+  if (alpha === 1) return (b) => b;
   const times = productIn(dtype);
-  if (dtype !== 'float16' && dtype !== 'bfloat16') return (b) => times(alpha, b);
-  const factor = roundTo(dtype, alpha);
-  return (b) => roundTo(dtype, factor * b);
+  return dtype === 'float16' || dtype === 'bfloat16'
+    ? (b) => roundTo(dtype, alpha * b)
+    : (b) => times(alpha, b);
 }
 
 /** @throws dtype-mismatch for an alpha that the result cannot hold */

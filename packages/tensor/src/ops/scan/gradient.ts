@@ -3,7 +3,7 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { scalarValue } from '../../kernels/pointwise-kernel.js';
+import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, wrapDims } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -119,7 +119,7 @@ function gradients(
       fail(`dimensions of ${formatSizes(self.sizes)} are smaller than edge_order+1`);
   return dims.map((dim, i) => {
     const by = spacing[i]!;
-    if (!isTensor(by)) return evenGradient(self, scalarValue(by), dim, edgeOrder);
+    if (!isTensor(by)) return evenGradient(self, fixedScalar(by), dim, edgeOrder);
     if (by.ndim !== 1 || by.numel !== self.sizes[dim])
       fail(
         `a spacing is as long as its dimension (${self.sizes[dim]}), not ${formatSizes(by.sizes)}`,

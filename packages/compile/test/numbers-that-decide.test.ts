@@ -1,0 +1,55 @@
+/**
+ * @file Numbers that decide which operators a composite one is made of: each value is traced, none is taken for another.
+ */
+import { functional as F } from '@tessera/nn';
+import { type Tensor, gradient, histc, tensor } from '@tessera/tensor';
+import { describe, expect, it } from 'vitest';
+import { compile, config } from '../src/node.js';
+
+const x = tensor([
+  [0.5, -2, 3],
+  [1, 4, -0.25],
+]);
+const v = tensor([1, 2, 3]);
+const labels = tensor([0, 2], { dtype: 'int64' });
+
+const FUNCTIONS: Readonly<Record<string, (by: number) => Tensor>> = {
+  'addr, beta': (beta) => x.addr(v.narrow(0, 0, 2), v, { beta }),
+  'addr, alpha': (alpha) => x.addr(v.narrow(0, 0, 2), v, { alpha }),
+  'renorm, maxnorm': (maxnorm) => x.renorm(2, 0, maxnorm),
+  'renorm, p': (p) => x.renorm(p + 1, 0, 1),
+  'gradient, spacing': (by) => gradient(x, { spacing: by + 1 })[0]!,
+  'multiMarginLoss, p': (p) => F.multiMarginLoss(x, labels, { p: p % 2 === 0 ? 2 : 1 }),
+  'multiMarginLoss, margin': (margin) => F.multiMarginLoss(x, labels, { margin }),
+  'histc, max': (max) => histc(x, { bins: 4, min: -1, max: max + 1 }),
+  'histc, of halves': (max) => histc(x.to('float16'), { bins: 4, min: -1, max: max + 1 }),
+};
+
+/** Whole numbers and fractions in turns: both become symbols or scalars of a run if anything lets them. */
+const VALUES = [3, 4, 2.5, 1.5, 1, 2, 0, 0.25, 5, 3];
+
+describe('a number that decides', () => {
+  it.each(Object.entries(FUNCTIONS))('%s', (_, fn) => {
+    const compiled = compile(fn);
+    const results = (call: (by: number) => Tensor): unknown[] =>
+      VALUES.map((by) =>
+        ([call(by).toArray()].flat(2) as number[]).map((value) => value.toPrecision(5)),
+      );
+    const eager = config.patch({ 'eager.kernels': 'reference' }, () => results(fn));
+    expect(results(compiled)).toEqual(eager);
+  });
+
+  it('is refused as in eager code', () => {
+    const limited = compile((maxnorm: number) => x.renorm(2, 0, maxnorm));
+    for (const maxnorm of [1, 2, 3]) limited(maxnorm);
+    expect(() => limited(-1)).toThrow('expected maxnorm to be >= 0');
+    const loss = compile((p: number) => F.multiMarginLoss(x, labels, { p }));
+    for (const p of [1, 2]) loss(p);
+    expect(() => loss(3)).toThrow('only p == 1 and p == 2 supported, got 3');
+  });
+
+  it('is one element of topk without dimensions', () => {
+    const none = compile((k: number) => tensor(5).topk(k)[0]);
+    expect([none(0).item(), none(1).item()]).toEqual([5, 5]);
+  });
+});
