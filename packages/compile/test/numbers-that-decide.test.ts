@@ -53,3 +53,45 @@ describe('a number that decides', () => {
     expect([none(0).item(), none(1).item()]).toEqual([5, 5]);
   });
 });
+
+describe('a step that varies', () => {
+  const long = tensor([1, 2, 3, 4, 5, 6]);
+  const image = long.reshape([1, 1, 6]);
+  const refused: Readonly<Record<string, [(step: number) => Tensor, string]>> = {
+    slice: [(step) => long.slice(0, 0, 5, step), 'slice step must be positive'],
+    unfold: [(step) => long.unfold(0, 2, step), 'unfold: step is 0 but must be > 0'],
+    chunk: [(count) => long.chunk(count)[0]!, 'chunk expects `chunks` to be greater than 0'],
+    conv1d: [
+      (stride) => F.conv1d(image, image.narrow(2, 0, 2), { stride }),
+      'stride should be greater than zero',
+    ],
+  };
+
+  it.each(Object.entries(refused))('is refused by %s as in eager code', (_, [fn, message]) => {
+    const compiled = compile(fn);
+    for (const step of [1, 2, 3]) expect(compiled(step).sizes).toEqual(fn(step).sizes);
+    for (const call of [fn, compiled]) expect(() => call(0)).toThrow(message);
+    expect(compiled(4).toArray()).toEqual(fn(4).toArray());
+  });
+});
+
+describe('an integer that is no size', () => {
+  const cube = tensor([[[1, 2]], [[3, 4]], [[5, 6]]]);
+  const dims: Readonly<Record<string, (dim: number) => Tensor>> = {
+    any: (dim) => cube.any(dim, { keepdim: true }),
+    sum: (dim) => cube.sum(dim),
+    unsqueeze: (dim) => cube.unsqueeze(dim),
+    var: (dim) => cube.var(dim, { keepdim: true, correction: 0 }),
+    'diagEmbed, offset': (offset) => v.diagEmbed(offset),
+    'diagonal, offset': (offset) => x.diagonal(offset),
+    cumsum: (dim) => cube.cumsum(dim),
+  };
+
+  it.each(Object.entries(dims))('decides what %s gives', (_, fn) => {
+    const compiled = compile(fn);
+    for (const dim of [-2, -3, -1, 0, 2, 1, -1, 0, -2]) {
+      const [got, want] = [compiled(dim), fn(dim)];
+      expect([dim, got.sizes, got.toArray()]).toEqual([dim, want.sizes, want.toArray()]);
+    }
+  });
+});

@@ -39,7 +39,9 @@ export function ruleOf(op: OpOverload, args: readonly Pattern[]): StepRule {
   const left = args.flatMap(integersOf).flatMap(({ remainders }) => remainders);
   const divides = dividesSizes(op, (position) => isOne(args[position]));
   return {
-    isFollowed: isUniform(op) && args.every(isFollowed),
+    isFollowed:
+      isUniform(op) &&
+      args.every((pattern, i) => isFollowed(pattern) && hasOnlySizes(op, i, pattern)),
     caseOf: casesOf(op),
     left,
     divides,
@@ -62,6 +64,14 @@ export function isWhole(pattern: Pattern): boolean {
 
 function isOne(pattern: Pattern | undefined): boolean {
   return pattern === undefined || (pattern.code === 2 && (pattern.value ?? 1) === 1);
+}
+
+/** Whether the integers of an argument, if it has any, are sizes: dimensions and offsets decide what an operator does. */
+function hasOnlySizes(op: OpOverload, position: number, pattern: Pattern): boolean {
+  const { name, type } = op.schema.args[position]!;
+  // The steps of linspace are how long it is, though its schema does not say so.
+  const isSize = type.symbolic || name === 'steps';
+  return type.base !== 'int' || isSize || integersOf(pattern).length === 0;
 }
 
 function isFollowed(pattern: Pattern): boolean {

@@ -80,9 +80,10 @@ function leftOfWindows(op: OpOverload, args: readonly unknown[]): number[] {
   );
 }
 
-/** What a division leaves that may leave something. */
+/** What a division leaves that may leave something. Operators refuse to divide by 0: nothing is known of such a call. */
 function left(size: number, divisor: number): number[] {
-  return divisor === 1 ? [] : [modNumbers(size, divisor)];
+  if (divisor === 1) return [];
+  return [divisor === 0 ? NaN : modNumbers(size, divisor)];
 }
 
 function kernelOf(weight: unknown): readonly number[] | undefined {
