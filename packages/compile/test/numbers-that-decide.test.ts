@@ -2,7 +2,7 @@
  * @file Numbers that decide which operators a composite one is made of: each value is traced, none is taken for another.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, gradient, histc, tensor } from '@tessera/tensor';
+import { type Tensor, full, gradient, histc, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/node.js';
 
@@ -46,6 +46,25 @@ describe('a number that decides', () => {
     const loss = compile((p: number) => F.multiMarginLoss(x, labels, { p }));
     for (const p of [1, 2]) loss(p);
     expect(() => loss(3)).toThrow('only p == 1 and p == 2 supported, got 3');
+  });
+
+  const bytes = tensor([1, 2, 3], { dtype: 'uint8' });
+  const filled: Readonly<Record<string, (by: number) => Tensor>> = {
+    full: (by) => full([2], by, { dtype: 'uint8' }),
+    fill_: (by) => bytes.clone().fill_(by),
+    maskedFill: (by) => bytes.maskedFill(bytes.gt(1), by),
+  };
+  it.each(Object.entries(filled))('is refused by %s in a later call', (_, fn) => {
+    const compiled = compile(fn);
+    for (const by of [4, 5, 6, -1]) expect(compiled(by).toArray()).toEqual(fn(by).toArray());
+    for (const call of [fn, compiled])
+      expect(() => call(300)).toThrow('value cannot be converted to type uint8 without overflow');
+    expect(compiled(7).toArray()).toEqual(fn(7).toArray());
+  });
+
+  it('is refused by quantile before anything is computed', () => {
+    for (const call of [(q: number) => v.quantile(q), compile((q: number) => v.quantile(q))])
+      expect(() => call(1.5)).toThrow('quantile() q must be in the range [0, 1] but got 1.5');
   });
 
   it('is one element of topk without dimensions', () => {

@@ -40,6 +40,8 @@ export class SymScalar {
   readonly kind: ScalarKind;
   /** Where the value comes from, for messages; may be empty. */
   readonly name: string;
+  /** What operators ask of the value: true for those that they do not refuse. A value of a later call must pass as the hint did. */
+  readonly checks: ((value: number) => boolean)[] = [];
 
   constructor(hint: number, kind: ScalarKind, name = '') {
     this.hint = hint;

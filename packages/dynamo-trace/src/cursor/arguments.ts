@@ -147,7 +147,7 @@ function scalar(
     kind === 'fraction' ? 'float' : kind,
     name,
   );
-  return { pattern: { code: 4, index, kind }, node, fake };
+  return { pattern: { code: 4, index, kind, checks: fake.checks }, node, fake };
 }
 
 // ---- tensors

@@ -3,7 +3,13 @@
  */
 import { type OpOverload, isTensor } from '@tessera/tensor';
 import { printInt } from '../trace/int-pattern.js';
-import { type Pattern, type ScalarPattern, isOfKind, sameConstant } from '../trace/pattern.js';
+import {
+  type Pattern,
+  type ScalarPattern,
+  isOfKind,
+  isOfScalar,
+  sameConstant,
+} from '../trace/pattern.js';
 import type { Difference } from './event.js';
 
 /** See the file header. */
@@ -22,9 +28,9 @@ export function argumentDifference(
     };
   }
   for (const [k, pattern] of patterns.entries())
-    if (pattern.code === 4 && !isOfKind(pattern.kind, args[k]))
+    if (pattern.code === 4 && !isOfScalar(pattern, args[k]))
       return {
-        text: `argument '${op.schema.args[k]!.name}' of ${op.displayName} is ${KINDS[pattern.kind]}, actual ${printArgument(args[k])}`,
+        text: `argument '${op.schema.args[k]!.name}' of ${op.displayName} is ${isOfKind(pattern.kind, args[k]) ? 'a number that it takes' : KINDS[pattern.kind]}, actual ${printArgument(args[k])}`,
         about: [args[k]],
         isExact: true,
       };

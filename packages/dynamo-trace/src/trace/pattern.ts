@@ -4,7 +4,7 @@
  * A pattern matches one argument and, for inputs seen for the first time and lifted scalars, binds it
  * in the frame. Matching allocates nothing.
  */
-import { isPlainInteger } from '@tessera/shared';
+import { type SymScalar, isPlainInteger } from '@tessera/shared';
 import { type Tensor, isTensor } from '@tessera/tensor';
 import type { Frame } from '../frame/frame.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
@@ -50,6 +50,8 @@ export interface ScalarPattern {
   readonly index: number;
   /** A `fraction` is a float that is no whole number; `float` takes both, where that makes no difference. */
   readonly kind: 'float' | 'fraction' | 'int' | 'bool';
+  /** What operators ask of it: see `SymScalar`. */
+  readonly checks?: SymScalar['checks'];
 }
 
 /** Whether `arg` fits; binds it if the pattern says so. */
@@ -67,7 +69,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): bool
     case 3:
       return matchList(pattern.items, arg, frame);
     case 4:
-      if (!isOfKind(pattern.kind, arg)) return false;
+      if (!isOfScalar(pattern, arg)) return false;
       frame.scalars[pattern.index] = Number(arg);
       return true;
     case 5:
@@ -84,6 +86,11 @@ export function passedBefore(guard: TensorGuard, value: unknown): boolean {
 /** What kind of run-time scalar a number is by itself. */
 export function kindOfNumber(value: number): 'fraction' | 'int' {
   return Number.isSafeInteger(value) ? 'int' : 'fraction';
+}
+
+/** Whether a value may be that of a run-time scalar. */
+export function isOfScalar({ kind, checks = [] }: ScalarPattern, value: unknown): boolean {
+  return isOfKind(kind, value) && checks.every((check) => check(Number(value)));
 }
 
 /** Whether a value is of a kind; the sign of a zero is lost in an `int`. */

@@ -1,7 +1,7 @@
 /**
  * @file Numbers that a tensor is filled with or made from: dtypes refuse what they cannot hold.
  */
-import { TesseraError, type ScalarLike } from '@tessera/shared';
+import { TesseraError, type ScalarLike, isSymScalar } from '@tessera/shared';
 import { DTYPES, type DType } from '../dtype.js';
 import type { NamedArgs, TensorMeta } from '../op/op-record.js';
 import { roundTo } from './elements.js';
@@ -23,19 +23,23 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
 /** @throws invalid-argument unless the dtype holds the number */
 export function checkFillValue(value: ScalarLike, dtype: DType): void {
   const number = isBig(value) ? bigElement(value) : scalarValue(value);
-  const held = roundTo(dtype, number);
-  const fits =
-    DTYPES[dtype].category === 'integral'
-      ? number >= -(2 ** 63) &&
-        number < 2 ** 63 &&
-        // A negative number is wrapped once by unsigned integers.
-        (held === (isBig(number) ? number : Math.trunc(number)) ||
-          (dtype === 'uint8' && number < 0 && number > -256))
-      : Number.isFinite(held) || !Number.isFinite(number);
-  if (fits) return;
+  const fits = (given: number): boolean => isHeld(dtype, given);
+  if (isSymScalar(value)) value.checks.push(fits);
+  if (fits(number)) return;
   throw new TesseraError(
     'invalid-argument',
     `value cannot be converted to type ${dtype} without overflow: ${number}`,
     { hints: ['Give a number that the dtype holds, or floats.'] },
   );
+}
+
+function isHeld(dtype: DType, number: number): boolean {
+  const held = roundTo(dtype, number);
+  return DTYPES[dtype].category === 'integral'
+    ? number >= -(2 ** 63) &&
+        number < 2 ** 63 &&
+        // A negative number is wrapped once by unsigned integers.
+        (held === (isBig(number) ? number : Math.trunc(number)) ||
+          (dtype === 'uint8' && number < 0 && number > -256))
+    : Number.isFinite(held) || !Number.isFinite(number);
 }

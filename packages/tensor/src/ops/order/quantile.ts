@@ -76,13 +76,12 @@ function check(name: string, self: Tensor, q: Tensor, interpolation: string): vo
 /** Values are looked at where they are at hand: not those of a tracer's or another device's tensors. */
 function checkRange(name: string, q: Tensor): void {
   if (q.pending !== null || q.isFake || q.device !== 'cpu') return;
-  if (readNumbers(q).every((value) => value >= 0 && value <= 1)) return;
-  refuse(
-    'invalid-argument',
-    `${name}() q values must be in the range [0, 1]`,
-    'A quantile is a share of the elements: 0.5 is the median.',
-  );
+  if (readNumbers(q).every(isShare)) return;
+  refuse('invalid-argument', `${name}() q values must be in the range [0, 1]`, SHARES);
 }
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1;
+const SHARES = 'A quantile is a share of the elements: 0.5 is the median.';
 
 /** Positions in the sorted rows, fractional. Rows with NaN have it as every quantile, unless it is skipped. */
 function ranks(sorted: Tensor, q: Tensor, skipNan: boolean): Tensor {
@@ -108,6 +107,12 @@ interface QuantileArgs {
 
 function compute(name: string, skipNan: boolean): (args: QuantileArgs) => Tensor {
   return ({ self: x, q, dim, keepdim, interpolation }) => {
+    if (!isTensor(q) && !isShare(q))
+      refuse(
+        'invalid-argument',
+        `quantile() q must be in the range [0, 1] but got ${Number(q.toPrecision(6))}`,
+        SHARES,
+      );
     const shares = isTensor(q) ? q : scalarTensor(q, { dtype: x.dtype, device: x.device });
     const at = wrapDim(dim ?? 0, x.ndim, name);
     check(name, x, shares, interpolation);
