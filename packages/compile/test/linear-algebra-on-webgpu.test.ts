@@ -236,6 +236,15 @@ describe.runIf(wantsGpu)(`on wgpu (${sampleName})`, () => {
     (await train('cpu')).forEach((loss, i) => expect(got[i]).toBeCloseTo(loss, 3));
   });
 
+  it('exponentials of matrices are as exact as float32 lets them be', async () => {
+    manualSeed(1);
+    for (const n of [3, 5, 10, 20, 33]) {
+      const x = randn([n, n]).mul(6 / Math.sqrt(n));
+      const want = linalg.matrixExp(x.to('float64')).to('float32');
+      await isClose(linalg.matrixExp(x.to('wgpu')), want, 2e-6);
+    }
+  });
+
   it('exponentials of matrices that are too large are NaN, not something else', async () => {
     const of = async (size: number): Promise<unknown> => [
       ...(await linalg.matrixExp(eye(2).to('wgpu').mul(size)).toTypedArray()),
