@@ -18,7 +18,7 @@ import {
 import { checkNumbers } from '../../kernels/restrict-dtypes.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { TensorMeta } from '../../op/op-record.js';
-import { contiguousStrides, formatSizes, numelOf } from '../../shape.js';
+import { checkGradient, contiguousStrides, formatSizes, numelOf } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { add } from '../pointwise/arithmetic.js';
 import { reshape } from '../view/view.js';
@@ -135,6 +135,8 @@ const convolutionBackwardOp = defineOp(
       const mask = args.output_mask;
       const input = args.input;
       const weight = args.weight;
+      const shape = convolutionShape(args, input.sizes, weight.sizes);
+      checkGradient('convolution', args.grad_output, convolvedSizes(shape, args.transposed));
       const part = (wanted: boolean, sizes: readonly number[], ...like: Tensor[]): TensorMeta => {
         const shape = wanted ? sizes : [0];
         return {

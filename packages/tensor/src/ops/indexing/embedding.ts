@@ -7,7 +7,7 @@ import { checkIndexType, strictIndex } from '../../kernels/coordinates.js';
 import { floatsInPlace, readNumbers, writeNumbers } from '../../kernels/elements.js';
 import { denseMeta } from '../../kernels/suggest-format.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import { formatSizes } from '../../shape.js';
+import { checkGradient, formatSizes } from '../../shape.js';
 import type { Tensor } from '../../tensor.js';
 import { eq } from '../pointwise/comparison.js';
 import { maskedFill } from '../pointwise/fill.js';
@@ -57,9 +57,10 @@ const embeddingOp = defineOp(
 const embeddingBackwardOp: OpOverload<Tensor> = defineOp(
   'aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor',
   {
-    meta: ({ grad_output, num_weights }) => {
-      const sizes = [num_weights, grad_output.sizes.at(-1)!];
-      return denseMeta(grad_output, sizes);
+    meta: ({ grad_output, indices, num_weights }) => {
+      const width = grad_output.sizes.at(-1) ?? 1;
+      checkGradient('embedding', grad_output, [...indices.sizes, width]);
+      return denseMeta(grad_output, [num_weights, width]);
     },
     kernel: ({ grad_output, indices, num_weights, padding_idx, scale_grad_by_freq }, [out]) => {
       const width = out!.sizes[1]!;

@@ -11,7 +11,7 @@ import { checkFloating } from '../../kernels/restrict-dtypes.js';
 import { type ValueCheck, valueError } from '../../kernels/value-check.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import type { OpRecord, TensorMeta } from '../../op/op-record.js';
-import { formatSizes, sameNumbers, numelOf } from '../../shape.js';
+import { checkGradient, formatSizes, sameNumbers, numelOf } from '../../shape.js';
 import type { SchemaArgs } from '../../op/schema-types.js';
 import type { Tensor } from '../../tensor.js';
 import { zerosLike } from '../factory/like.js';
@@ -163,8 +163,10 @@ function backwardRecord(
 ): OpRecord<LossGradients, never> {
   return {
     meta: (args) => {
+      const { self, grad_output, reduction } = args;
       checkInputs(args);
-      return tensorMeta(args.self.sizes, args.self);
+      checkGradient('nll_loss', grad_output, reduction === 0 ? lossSizes(self) : []);
+      return tensorMeta(self.sizes, self);
     },
     kernel: (args, [out]) => {
       const grads = readNumbers(args.grad_output);

@@ -24,12 +24,32 @@ import { unsqueeze } from '../view/dims.js';
 
 type Maybe = Tensor | null;
 
+interface Counts {
+  readonly input: Tensor;
+  readonly N: number;
+  readonly C: number;
+  readonly HxW: number;
+  readonly group: number;
+}
+
+/** @throws shape-mismatch unless the counts are those of the input, in whole groups */
+function checkCounts({ input, N, C, HxW, group }: Counts): void {
+  if (input.numel === N * C * HxW && C % group === 0) return;
+  throw new TesseraError(
+    'shape-mismatch',
+    `Expected X.numel() == N * C * HxW to be true, but got ${input.numel} elements for N=${N}, C=${C}, HxW=${HxW} in ${group} groups`,
+    { hints: ['groupNorm() counts them.'] },
+  );
+}
+
 const groupNormOp = defineOp(
   'aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ input, weight, bias, N, group }) => {
+    meta: (args) => {
+      const { input, weight, bias, N, group } = args;
       checkFloating('group_norm', input);
+      checkCounts(args);
       const stat = denseMeta(input, [N, group], statisticsType(input, weight, bias));
       return [denseMeta(input, input.sizes), stat, stat];
     },
@@ -88,8 +108,10 @@ const backwardOp = defineOp(
   'aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ grad_out, input, weight, C, output_mask: mask }) => {
+    meta: (args) => {
+      const { grad_out, input, weight, C, output_mask: mask } = args;
       checkGradient('group_norm', grad_out, input.sizes);
+      checkCounts(args);
       if (input.sizes[1] !== C)
         throw new TesseraError(
           'shape-mismatch',

@@ -111,8 +111,8 @@ const layerNormBackwardOp = defineOp(
   'aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
   {
     tags: ['reduction'],
-    meta: ({ grad_out, input, normalized_shape, weight, output_mask: mask }) => {
-      axisOf('native_layer_norm_backward', input, normalized_shape, null, null);
+    meta: ({ grad_out, input, normalized_shape, weight, bias, output_mask: mask }) => {
+      axisOf('native_layer_norm_backward', input, normalized_shape, weight, bias);
       checkGradient('layer_norm', grad_out, input.sizes);
       const part = (wanted: boolean, sizes: readonly number[], dtype?: DType): TensorMeta =>
         denseMeta(input, wanted ? sizes : [0], dtype);
