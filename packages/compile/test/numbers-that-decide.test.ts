@@ -2,7 +2,7 @@
  * @file Numbers that decide which operators a composite one is made of: each value is traced, none is taken for another.
  */
 import { functional as F } from '@tessera/nn';
-import { type Tensor, full, gradient, histc, tensor } from '@tessera/tensor';
+import { type Tensor, full, gradient, histc, ones, tensor } from '@tessera/tensor';
 import { describe, expect, it } from 'vitest';
 import { compile, config } from '../src/node.js';
 
@@ -113,4 +113,23 @@ describe('an integer that is no size', () => {
       expect([dim, got.sizes, got.toArray()]).toEqual([dim, want.sizes, want.toArray()]);
     }
   });
+});
+
+it('a whole number after a fraction that decides is no size that was a fraction', () => {
+  const spread = compile((t: Tensor, dim: number[], correction: number) =>
+    t.var(dim, { correction, keepdim: true }),
+  );
+  const [small, large] = [ones([5, 5]).mul(2), ones([5, 5, 5])];
+  for (const [t, dim, correction] of [
+    [small, [0], 0.5],
+    [small, [0, 1], 0.5],
+    [large, [0, 2], 1],
+    [small, [0], 2],
+  ] as const) {
+    const [got, want] = [
+      spread(t, [...dim], correction),
+      t.var([...dim], { correction, keepdim: true }),
+    ];
+    expect([got.sizes, got.toArray()]).toEqual([want.sizes, want.toArray()]);
+  }
 });

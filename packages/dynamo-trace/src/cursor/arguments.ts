@@ -128,8 +128,8 @@ function olderInt(older: Older<Pattern> | null): Older<IntPattern> | null {
   if (older === null) return null;
   const { pattern, calls } = older;
   if (pattern.code === 5) return { pattern, calls };
-  return pattern.code === 2 && typeof pattern.value === 'number'
-    ? { pattern: pattern.value, calls }
+  return pattern.code === 2 && Number.isInteger(pattern.value)
+    ? { pattern: pattern.value as number, calls }
     : null;
 }
 
