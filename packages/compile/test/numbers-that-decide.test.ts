@@ -106,6 +106,26 @@ describe('an integer that is no size', () => {
     cumsum: (dim) => cube.cumsum(dim),
   };
 
+  describe('where an operator may give its operand itself', () => {
+    const ends = [-1, 0, -2, 2, 1, 0, -1, 1];
+    const fns: Readonly<Record<string, (t: Tensor, end: number) => Tensor>> = {
+      'it is the result': (t, end) => t.flatten(0, end),
+      'it is computed with': (t, end) => t.flatten(0, end).mul(2).add(t.sum()),
+      'it is written to': (t, end) => t.clone().flatten(0, end).add_(1),
+    };
+    it.each(Object.entries(fns))('%s', (_, fn) => {
+      const compiled = compile(fn);
+      for (const end of ends) {
+        const leaves = [ones([3, 2, 4]), ones([3, 2, 4])].map((t) => t.requiresGrad_());
+        const [got, want] = [compiled(leaves[0]!, end), fn(leaves[1]!, end)];
+        expect([end, got.sizes, got.toArray()]).toEqual([end, want.sizes, want.toArray()]);
+        expect(got === leaves[0]).toBe(want === leaves[1]);
+        for (const result of [got, want]) result.sum().backward();
+        expect(leaves[0]!.grad!.toArray()).toEqual(leaves[1]!.grad!.toArray());
+      }
+    });
+  });
+
   it.each(Object.entries(dims))('decides what %s gives', (_, fn) => {
     const compiled = compile(fn);
     for (const dim of [-2, -3, -1, 0, 2, 1, -1, 0, -2]) {

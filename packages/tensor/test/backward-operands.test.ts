@@ -47,6 +47,10 @@ const CALLS: Readonly<Record<string, readonly [name: string, ...args: unknown[]]
     'native_group_norm',
     ...[ones([2, 6, 3]), ones([6]), ones([6]), 2, 6, 3, 4, 1e-5],
   ],
+  'group norm, groups of the gradient': [
+    'native_group_norm_backward',
+    ...[ones([1, 2]), ones([1, 2]), ones([1, 1]), ones([1, 1]), null, 1, 2, 1, 2, ALL],
+  ],
   'group norm, HxW of the gradient': [
     'native_group_norm_backward',
     ...[ones([1, 2]), ones([1, 2]), ones([1, 1]), ones([1, 1]), null, 1, 2, 2, 1, ALL],

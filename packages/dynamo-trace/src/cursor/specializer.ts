@@ -79,7 +79,9 @@ export class Specializer {
       outs = made.outs;
       this.note(step, args, made);
     } else if (gaining!.length > 0) frame.noteGradients(gaining!);
-    for (let i = step.outs.length; i < outs.length; i++) frame.spares.add(outs[i]!.slot);
+    for (const [i, spec] of outs.entries())
+      if (spec !== null && !spec.same && step.outs[i]?.slot !== spec.slot)
+        frame.spares.add(spec.slot);
     return outs;
   }
 

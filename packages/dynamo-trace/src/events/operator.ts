@@ -329,7 +329,9 @@ function addOperator(
 /** The slot of a result of a step that is recorded again; -1 for a new step. */
 function slotFor({ numbering }: Recorder, known: OpStep | null, i: number): number {
   if (known === null) return -1;
-  return known.outs[i]?.slot ?? (known.spare[i] ??= numbering.slots++);
+  const out = known.outs[i];
+  // Where the step gave its operand itself, another result is none of the values that it knows.
+  return out?.same === false ? out.slot : (known.spare[i] ??= numbering.slots++);
 }
 
 /**

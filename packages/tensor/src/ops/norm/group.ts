@@ -26,6 +26,8 @@ type Maybe = Tensor | null;
 
 interface Counts {
   readonly input: Tensor;
+  /** Of each group, for the backward. */
+  readonly mean?: Tensor;
   readonly N: number;
   readonly C: number;
   readonly HxW: number;
@@ -33,8 +35,9 @@ interface Counts {
 }
 
 /** @throws shape-mismatch unless the counts are those of the input, in whole groups */
-function checkCounts({ input, N, C, HxW, group }: Counts): void {
-  if (input.numel === N * C * HxW && C % group === 0) return;
+function checkCounts({ input, N, C, HxW, group, mean }: Counts): void {
+  const isWhole = mean === undefined || mean.numel === N * group;
+  if (input.numel === N * C * HxW && C % group === 0 && isWhole) return;
   throw new TesseraError(
     'shape-mismatch',
     `Expected X.numel() == N * C * HxW to be true, but got ${input.numel} elements for N=${N}, C=${C}, HxW=${HxW} in ${group} groups`,
