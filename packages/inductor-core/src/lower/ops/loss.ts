@@ -110,7 +110,8 @@ const nllBackward: LoweringOf<'aten::nll_loss_backward' | 'aten::nll_loss2d_back
   const perSample = reduction === 0 && x.shape.length > 1;
   let scale = l.ir.cast(g.load(perSample ? coords : []), acc);
   if (reduction === 1) scale = m.div(scale, l.ir.cast(totalWeight.load([]), acc));
-  const isLabel = m.and(point.counts, m.eq(l.ir.index('int64', vars[dim]!), labels.load(coords)));
+  const label = m.cast(labels.load(coords), 'int64');
+  const isLabel = m.and(point.counts, m.eq(l.ir.index('int64', vars[dim]!), label));
   return l.pointwise(
     x.shape,
     m.cast(m.where(isLabel, m.neg(m.mul(scale, point.weight)), 0), call.dtype),
