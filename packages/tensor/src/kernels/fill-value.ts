@@ -23,13 +23,12 @@ export function checkingFill<Name extends string, Args extends NamedArgs>(
 /** @throws invalid-argument unless the dtype holds the number */
 export function checkFillValue(value: ScalarLike, dtype: DType): void {
   const number = isBig(value) ? bigElement(value) : scalarValue(value);
-  const fits = (given: number): boolean => isHeld(dtype, given);
-  if (isSymScalar(value)) value.checks.push(fits);
-  if (fits(number)) return;
+  if (isSymScalar(value)) value.checks.push((given) => isHeld(dtype, given));
+  if (isHeld(dtype, number)) return;
   throw new TesseraError(
     'invalid-argument',
     `value cannot be converted to type ${dtype} without overflow: ${number}`,
-    { hints: ['Give a number that the dtype holds, or floats.'] },
+    { hints: ['Give a number that fits.'] },
   );
 }
 

@@ -6,7 +6,7 @@
  */
 import { TesseraError, type ScalarLike } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import type { DType } from '../../dtype.js';
+import { type DType, opmathType } from '../../dtype.js';
 import { roundTo } from '../../kernels/elements.js';
 import { pointwiseMeta, pointwiseWith, scalarValue } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
@@ -71,8 +71,7 @@ export function definePiecewise(
 
 /** A limit as elements of a dtype are compared with it: 16-bit floats in 32 bits. */
 export function limitIn(dtype: DType, limit: ScalarLike): number {
-  const wide = dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype;
-  return roundTo(wide, scalarValue(limit));
+  return roundTo(opmathType(dtype), scalarValue(limit));
 }
 
 const thresholdOp = definePiecewise(

@@ -20,7 +20,7 @@ import { narrow } from '../view/slice.js';
 function halfSizes(self: Tensor, dim: number): number[] {
   if (self.ndim === 0) {
     throw new TesseraError('invalid-argument', 'glu does not support 0-dimensional tensors', {
-      hints: ['Give the two halves a dimension.'],
+      hints: ['Unsqueeze it.'],
     });
   }
   const at = wrapDim(dim, self.ndim);
@@ -29,7 +29,7 @@ function halfSizes(self: Tensor, dim: number): number[] {
     throw new TesseraError(
       'invalid-argument',
       `Halving dimension must be even, but dimension ${at} is size ${size}`,
-      { context: { sizes: self.sizes }, hints: ['glu splits this dimension in two.'] },
+      { context: { sizes: self.sizes }, hints: ['It is split in two.'] },
     );
   }
   return self.sizes.map((length, d) => (d === at ? length / 2 : length));

@@ -81,7 +81,7 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
     throw new TesseraError(
       'dtype-mismatch',
       `prelu: Type promoting not supported. Got ${self.dtype} and ${weight.dtype}`,
-      { hints: ['Convert the weight: weight.to(x.dtype).'] },
+      { hints: ['Convert the weight.'] },
     );
   }
   if (weight.ndim > 1) {
@@ -94,7 +94,7 @@ function channelSlopes(self: Tensor, weight: Tensor): Tensor {
   if (weight.numel !== 1) {
     if (self.ndim === 0) {
       throw new TesseraError('invalid-argument', 'Not allow zero-dim input tensor.', {
-        hints: ['Give a single slope for a 0-d tensor.'],
+        hints: ['Give one slope.'],
       });
     }
     const channels = self.ndim > 1 ? self.sizes[1]! : 1;

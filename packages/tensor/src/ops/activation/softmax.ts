@@ -20,7 +20,7 @@ import { sum } from '../reduction/reduction.js';
 function forwardMeta({ self, dim }: { self: Tensor; dim: number }): TensorMeta {
   if (!isFloatingPoint(self.dtype)) {
     throw new TesseraError('dtype-unsupported', `softmax is not implemented for ${self.dtype}`, {
-      hints: ["Convert it: x.to('float32'), or pass { dtype: 'float32' }."],
+      hints: ["Pass { dtype: 'float32' }."],
     });
   }
   wrapDim(dim, self.ndim, 'softmax');

@@ -30,7 +30,7 @@ const renormOp = defineOp(
           x.ndim < 2
             ? `renorm: input needs at least 2 dimensions, got ${x.ndim} dimensions`
             : 'renorm: non-positive-norm not supported, and expected maxnorm to be >= 0',
-          { hints: ['Give p > 0, maxnorm >= 0 and slices.'] },
+          { hints: ['Give p > 0.'] },
         );
       const at = wrapDim(dim, x.ndim, 'renorm');
       const rest = x.sizes.map((_, i) => i).filter((i) => i !== at);

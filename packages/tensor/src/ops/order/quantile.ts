@@ -41,11 +41,7 @@ function refuse(
 /** @throws invalid-argument, dtype-unsupported, dtype-mismatch, shape-mismatch */
 function check(name: string, self: Tensor, q: Tensor, interpolation: string): void {
   if (numelOf(self.sizes) === 0)
-    refuse(
-      'shape-mismatch',
-      `${name}() input tensor must be non-empty`,
-      'Nothing has no quantiles.',
-    );
+    refuse('shape-mismatch', `${name}() input tensor must be non-empty`, 'Give elements.');
   if (q.ndim > 1)
     refuse(
       'shape-mismatch',
@@ -81,7 +77,7 @@ function checkRange(name: string, q: Tensor): void {
 }
 
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
-const SHARES = 'A quantile is a share of the elements: 0.5 is the median.';
+const SHARES = '0.5 is the median.';
 
 /** Positions in the sorted rows, fractional. Rows with NaN have it as every quantile, unless it is skipped. */
 function ranks(sorted: Tensor, q: Tensor, skipNan: boolean): Tensor {

@@ -107,7 +107,7 @@ function gradients(
 ): Tensor[] {
   const fail = (message: string): never => {
     throw new TesseraError('invalid-argument', `torch.gradient ${message}`, {
-      hints: ['Give one spacing per dimension; each needs edgeOrder + 1 elements.'],
+      hints: ['Give one spacing per dimension.'],
     });
   };
   if (self.dtype === 'uint8') fail('does not support uint8 input.');
