@@ -296,10 +296,7 @@ const ldlSolve: MatrixOperator<{ LD: Tensor; pivots: Tensor; B: Tensor }> = (
   });
 };
 
-/**
- * Terms of the series, whose argument has a norm of at most 2, and squarings that there may be: larger norms give NaN.
- * Each squaring doubles what rounding did: with 10 terms up to a norm of 1/2 errors were five times as large.
- */
+/** Terms of the series for norms up to 2, and squarings, each of which doubles errors: norms beyond those give NaN. */
 const TERMS = 14;
 const SQUARINGS = 22;
 
