@@ -64,6 +64,14 @@ describe('random operators', () => {
     }
   });
 
+  it('draws integers from 0 where only the end is given', () => {
+    manualSeed(4);
+    const below = randint(7, [50], { dtype: 'int32' });
+    manualSeed(4);
+    expect(below.toArray()).toEqual(randint(0, 7, [50]).toArray());
+    expect([below.dtype, randint(7, [2, 3]).shape]).toEqual(['int32', [2, 3]]);
+  });
+
   it('have the right distributions', () => {
     manualSeed(1);
     const uniform = stats(numbers(rand([20_000])));

@@ -3,7 +3,17 @@
  * check of the package: one that stops being an error fails it.
  */
 import { describe, expect, it } from 'vitest';
-import { type Tensor, fromTypedArray, ones, sum, tensor, topk, zeros } from '../src/index.js';
+import {
+  type Tensor,
+  fromTypedArray,
+  isin,
+  ones,
+  randint,
+  sum,
+  tensor,
+  topk,
+  zeros,
+} from '../src/index.js';
 
 /** Never runs: the lines below are for the compiler. */
 export function refused(x: Tensor): void {
@@ -31,6 +41,12 @@ export function refused(x: Tensor): void {
   x.registerHook(() => 3);
   // @ts-expect-error rounding modes are 'trunc' and 'floor'
   x.div(2, { roundingMode: 'up' });
+  // @ts-expect-error one of both is a tensor
+  isin(2, 3);
+  // @ts-expect-error a size is needed
+  randint(2);
+  // @ts-expect-error sizes are a list
+  randint(0, 2, 3);
 }
 
 describe('types', () => {

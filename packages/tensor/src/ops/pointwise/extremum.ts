@@ -1,7 +1,7 @@
 /**
  * @file Element-wise maximum, minimum and clamping.
  */
-import { type ScalarLike, TesseraError } from '@tessera/shared';
+import { type OptionNames, type ScalarLike, checkOptionNames, TesseraError } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
 import { larger, smaller } from '../../kernels/integer-arithmetic.js';
 import { pointwise, pointwiseWith } from '../../kernels/pointwise-kernel.js';
@@ -13,6 +13,7 @@ import {
   binaryFunctionOf,
 } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
+import type { OpRecord } from '../../op/op-record.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
 import { eq, ge, gt, isnan, le, lt } from './comparison.js';
@@ -193,63 +194,80 @@ export const fmax: TensorBinary = largest;
 /** The smaller of both; a number wins over NaN. @throws shape-mismatch */
 export const fmin: TensorBinary = smallest;
 
-type BoundLike = Tensor | ScalarLike | null;
+type Limit = Tensor | ScalarLike;
 
-/** What clamping is called with. @throws invalid-argument without a bound */
-function bounded(self: Tensor, min: BoundLike, max: BoundLike): [Tensor, BoundLike, BoundLike] {
-  if ((min ?? max) == null)
-    throw new TesseraError(
-      'invalid-argument',
-      "torch.clamp: At least one of 'min' or 'max' must not be None",
-      { hints: ['Write x.clamp(min, max).'] },
-    );
-  return [self, min, max];
+/** Limits by name, one of them at least. */
+type NamedLimits =
+  { readonly min: Limit; readonly max?: Bound } | { readonly min?: Bound; readonly max: Limit };
+
+/** What clamping is called with: limits by position, where null leaves a side open, or by name. */
+type ClampArguments =
+  [min: Limit, max?: undefined] | [min: Bound, max: Bound] | [limits: NamedLimits, max?: undefined];
+
+type Clamp = (self: Tensor, ...limits: ClampArguments) => Tensor;
+
+const BOUNDS: OptionNames<Bounds> = { min: true, max: true };
+
+function isNamed(min: unknown): min is Partial<Bounds> {
+  return min?.constructor === Object;
 }
 
-/** self limited to [min, max]; null leaves a side open. Bounds are both numbers or both tensors. @throws invalid-argument without bounds */
-export function clamp(
-  self: Tensor,
-  min: Tensor | ScalarLike | null,
-  max: Tensor | ScalarLike | null = null,
-): Tensor {
-  return callOp(isTensor(min) || isTensor(max) ? clampTensorOp : clampOp, bounded(self, min, max));
+/** The function of clamping operators. */
+function clamping(numbers: OpOverload<Tensor>, tensors: OpOverload<Tensor>): Clamp {
+  return (self, min: ClampArguments[0] | undefined, max?) => {
+    if (max === undefined && isNamed(min)) {
+      checkOptionNames('clamp', min, BOUNDS);
+      ({ min, max } = min);
+    }
+    if ((min ?? max) == null)
+      throw new TesseraError(
+        'invalid-argument',
+        "torch.clamp: At least one of 'min' or 'max' must not be None",
+        { hints: ['Write x.clamp(min, max).'] },
+      );
+    return callOp(isTensor(min) || isTensor(max) ? tensors : numbers, [
+      self,
+      min ?? null,
+      max ?? null,
+    ]);
+  };
 }
 
-/** self = clamp(self, min, max) */
-export function clamp_(
-  self: Tensor,
-  min: Tensor | ScalarLike | null,
-  max: Tensor | ScalarLike | null = null,
-): Tensor {
-  return callOp(
-    isTensor(min) || isTensor(max) ? clampTensorInplace : clampInplace,
-    bounded(self, min, max),
-  );
+/** Clamps by another operator's name. */
+function otherNameOf(op: OpOverload<Tensor>): OpRecord<Bounds & { readonly self: Tensor }, Tensor> {
+  return { decompose: ({ self, min, max }) => callOp(op, [self, min, max]) };
 }
 
-const clipOp = defineOp('aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', {
-  decompose: ({ self, min, max }) => callOp(clampOp, [self, min, max]),
-});
+const clipOp = defineOp(
+  'aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor',
+  otherNameOf(clampOp),
+);
 const clipTensorOp = defineOp(
   'aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor',
-  { decompose: ({ self, min, max }) => callOp(clampTensorOp, [self, min, max]) },
+  otherNameOf(clampTensorOp),
 );
 const clipInplace = defineOp(
   'aten::clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)',
-  { decompose: ({ self, min, max }) => callOp(clampInplace, [self, min, max]) },
+  otherNameOf(clampInplace),
 );
 const clipTensorInplace = defineOp(
   'aten::clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)',
-  { decompose: ({ self, min, max }) => callOp(clampTensorInplace, [self, min, max]) },
+  otherNameOf(clampTensorInplace),
 );
 
+/**
+ * self limited to [min, max], numbers or tensors that broadcast with self: `clamp(0, 1)`, `clamp({ min: 0 })`; null
+ * leaves a side open.
+ *
+ * @throws invalid-argument without bounds and for other names, shape-mismatch
+ */
+export const clamp: Clamp = clamping(clampOp, clampTensorOp);
+/** self = clamp(self, min, max) */
+export const clamp_: Clamp = clamping(clampInplace, clampTensorInplace);
 /** `clamp` by its other name. */
-export const clip: typeof clamp = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorOp : clipOp, bounded(self, min, max));
-
+export const clip: Clamp = clamping(clipOp, clipTensorOp);
 /** `clamp_` by its other name. */
-export const clip_: typeof clamp_ = (self, min, max = null) =>
-  callOp(isTensor(min) || isTensor(max) ? clipTensorInplace : clipInplace, bounded(self, min, max));
+export const clip_: Clamp = clamping(clipInplace, clipTensorInplace);
 
 /** max(self, min) */
 export const clampMin: Binary = lower.fn;

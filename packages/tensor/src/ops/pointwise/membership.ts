@@ -153,7 +153,18 @@ export interface IsinOptions {
 }
 const ISIN: OptionNames<IsinOptions> = { assumeUnique: true, invert: true };
 
-/** Which elements are among the test elements; either may be a number, but not both. */
+/** Whether a number, or which elements, are among the test elements. @throws invalid-argument */
+export function isin(
+  elements: Tensor | ScalarLike,
+  testElements: Tensor,
+  options?: IsinOptions,
+): Tensor;
+/** Which elements are among the test elements; either may be a number, but not both. @throws invalid-argument */
+export function isin(
+  elements: Tensor,
+  testElements: Tensor | ScalarLike,
+  options?: IsinOptions,
+): Tensor;
 export function isin(
   elements: Tensor | ScalarLike,
   testElements: Tensor | ScalarLike,

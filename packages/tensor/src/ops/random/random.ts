@@ -129,13 +129,26 @@ export function randn(size: readonly number[], options: TensorOptions = NO_OPTIO
   );
 }
 
-/** Uniform integers from `low` to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
-export function randint(
+type RandintArguments = [
   low: number,
   high: number,
   size: readonly number[],
-  options: TensorOptions = NO_OPTIONS,
-): Tensor {
+  options?: TensorOptions,
+];
+type RandintBelow = [high: number, size: readonly number[], options?: TensorOptions];
+
+function isBelow(args: RandintBelow | RandintArguments): args is RandintBelow {
+  return Array.isArray(args[1]);
+}
+
+/** Uniform integers from 0 to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
+export function randint(...args: RandintBelow): Tensor;
+/** Uniform integers from `low` to `high`, exclusive; int64 unless a dtype is given. @throws invalid-argument */
+export function randint(...args: RandintArguments): Tensor;
+export function randint(...args: RandintBelow | RandintArguments): Tensor {
+  const [low, high, size, options = NO_OPTIONS]: RandintArguments = isBelow(args)
+    ? [0, ...args]
+    : args;
   return finish(
     callOp(randintOp, [low, high, size, checkedDtype(options), null, options.device ?? null, null]),
     options,
