@@ -13,7 +13,7 @@ import type {
   PlanTemplate,
   TemplateExecutable,
 } from '@tessera/inductor-core';
-import { DTYPES, type DType } from '@tessera/tensor';
+import { DTYPES, isDType } from '@tessera/tensor';
 import { attentionForm } from './attention/attention-form.js';
 import type { CodeOptions } from './body/vector-builder.js';
 import { hasLoopForms } from './loops/loop-forms.js';
@@ -81,7 +81,7 @@ export const cpuBackend: KernelBackend = {
   name: 'cpu',
   device: 'cpu',
   capabilities: {
-    dtypes: new Set(Object.keys(DTYPES) as DType[]),
+    dtypes: new Set(Object.keys(DTYPES).filter(isDType)),
     int64: 'native',
     maxBuffersPerKernel: 256,
     extern: true,

@@ -5,7 +5,7 @@
  * after another; memory, launches and every kernel that the backend has no text for (they run in the reference
  * interpreter) are dealt with here too, so a backend may begin with one kind of kernel and be right for all.
  */
-import { DTYPES, type DType } from '@tessera/tensor';
+import { DTYPES, type DType, isDType } from '@tessera/tensor';
 import { type BufferData, interpretKernel } from '../ir/interpret.js';
 import type { FusedKernel } from '../ir/kernel.js';
 import { printKernel } from '../ir/print.js';
@@ -43,7 +43,9 @@ export interface HostBackendParts {
 
 /** Types that JavaScript has arrays of. */
 const HOST_DTYPES: ReadonlySet<DType> = new Set(
-  (Object.keys(DTYPES) as DType[]).filter((dtype) => dtype !== 'float16' && dtype !== 'bfloat16'),
+  Object.keys(DTYPES)
+    .filter(isDType)
+    .filter((dtype) => dtype !== 'float16' && dtype !== 'bfloat16'),
 );
 
 /** Language of kernels that the interpreter runs. */
@@ -99,14 +101,15 @@ function runnable(
   const names = [...kernel.params, ...kernel.scalars].map(({ name }) => name);
   if (code !== undefined && source.language !== INTERPRETED)
     return code.instantiate(source.text, names);
-  const count = kernel.params.length;
   return (...args) => {
-    const named = names.map((name, i) => [name, args[i]!] as const);
-    interpretKernel(
-      kernel,
-      new Map(named.slice(0, count) as [string, BufferData][]),
-      new Map(named.slice(count) as [string, number][]),
-    );
+    const buffers = new Map<string, BufferData>();
+    const numbers = new Map<string, number>();
+    names.forEach((name, i) => {
+      const arg = args[i]!;
+      if (typeof arg === 'number') numbers.set(name, arg);
+      else buffers.set(name, arg);
+    });
+    interpretKernel(kernel, buffers, numbers);
   };
 }
 

@@ -47,7 +47,7 @@ export function itemSums(
   const { f, kernel } = body;
   const { array, arranged } = a.layout as Extract<BlockLayout, { kind: 'made' }>;
   const weight = (b.layout as Extract<BlockLayout, { kind: 'evaluated' }>).weight!;
-  const [depth, columns] = [extent(steps), ends[1]] as number[] as [number, number];
+  const [depth, columns] = [extent(steps), ends[1]] as number[];
   const { vectors: atOnce, apart } = tile;
   const item = atOnce * apart!;
   const name = `${kernel.name}_${to}`;

@@ -144,10 +144,7 @@ function madeProduct(
   options: KernelOptions,
 ): MadeProduct {
   const problem = problemOf(kernel, product, options.sizes);
-  const [a, b] = (['a', 'b'] as const).map((side) => accessOf(problem, product, side, options)) as [
-    OperandAccess,
-    OperandAccess,
-  ];
+  const [a, b] = (['a', 'b'] as const).map((side) => accessOf(problem, product, side, options));
   const { tile, ends, row } = product;
   const { type } = problem;
   const { layout } = product.b;

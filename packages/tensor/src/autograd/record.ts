@@ -36,16 +36,23 @@ function differentiable(op: OpOverload): boolean {
   return !op.hasTag('non-differentiable');
 }
 
+type OnSelf = readonly [self: Tensor, ...unknown[]];
+
+/** Whether an operator changes self, which its schema, by which the arguments were checked, has first. */
+function changesSelf(op: OpOverload, _args: readonly unknown[]): _args is OnSelf {
+  return op.record.inplaceOf !== undefined || op.record.layoutOf !== undefined;
+}
+
 function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   const wants = anyRequiresGrad(op, args);
-  if (op.record.inplaceOf !== undefined || op.record.layoutOf !== undefined) {
-    const { madeAs, base } = args[0] as Tensor;
-    if (madeAs !== null && (wants || base?.requiresGradFlag === true))
-      refuseWrittenView(args[0] as Tensor, madeAs, 'is being');
+  if (changesSelf(op, args)) {
+    const [self] = args;
+    if (self.madeAs !== null && (wants || self.base?.requiresGradFlag === true))
+      refuseWrittenView(self, self.madeAs, 'is being');
+    if (wants && differentiable(op))
+      return op.record.inplaceOf !== undefined ? recordInPlace(op, args) : recordLayout(op, args);
   }
   if (!wants || !differentiable(op)) return dispatchBelowAutograd(op, args);
-  if (op.record.inplaceOf !== undefined) return recordInPlace(op, args);
-  if (op.record.layoutOf !== undefined) return recordLayout(op, args);
   const node = OpNode.make(op, args, [], gradEdge);
   const result = dispatchBelowAutograd(op, args);
   const outs: readonly Tensor[] = isTensor(result)
@@ -63,10 +70,10 @@ function recordOp(op: OpOverload, args: readonly unknown[]): unknown {
   return result;
 }
 
-function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
-  const self = args[0] as Tensor;
+function recordInPlace(op: OpOverload, args: OnSelf): unknown {
+  const [self] = args;
   // Integers that were copied from a tensor with gradients have none.
-  if (!isFloatingPoint(self.dtype)) return dispatchBelowAutograd(op, args) as Tensor;
+  if (!isFloatingPoint(self.dtype)) return dispatchBelowAutograd(op, args);
   checkInPlaceLeaf(self);
   const functional = getOp(op.record.inplaceOf!);
   const formals = functional.schema.args;
@@ -87,10 +94,10 @@ function recordInPlace(op: OpOverload, args: readonly unknown[]): Tensor {
 }
 
 /** `t_` and its kin: self becomes what the view of its old layout would be. */
-function recordLayout(op: OpOverload, args: readonly unknown[]): Tensor {
-  const self = args[0] as Tensor;
+function recordLayout(op: OpOverload, args: OnSelf): unknown {
+  const [self] = args;
   const view = getOp(op.record.layoutOf!);
-  if (!differentiable(view)) return dispatchBelowAutograd(op, args) as Tensor;
+  if (!differentiable(view)) return dispatchBelowAutograd(op, args);
   checkInPlaceLeaf(self);
   const node = OpNode.make(view, args, [], gradEdge);
   dispatchBelowAutograd(op, args);

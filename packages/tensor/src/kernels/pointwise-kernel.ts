@@ -160,15 +160,20 @@ export interface PointwiseRecord<
   readonly vjp?: OpRecord<Args, never, Grads>['vjp'];
 }
 
+/** A record of one result. */
+export interface OneResultRecord<Args extends NamedArgs> extends OpRecord<Args, never> {
+  readonly meta: (args: Args) => TensorMeta;
+}
+
 /** The record of a pointwise op whose kernel reads its operands only. */
 export function pointwise<Args extends NamedArgs, Grads extends GradsOf<Args>>(
   fn: (...values: number[]) => number,
   options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
-): OpRecord<Args, never>;
+): OneResultRecord<Args>;
 export function pointwise<Args extends NamedArgs>(
   fn: (...values: number[]) => number,
   options: PointwiseRecord<Args> = {},
-): OpRecord<Args, never> {
+): OneResultRecord<Args> {
   return {
     tags: options.vjp === undefined ? ['pointwise', 'non-differentiable'] : ['pointwise'],
     meta: pointwiseMeta(options),
@@ -183,11 +188,11 @@ export function pointwise<Args extends NamedArgs>(
 export function unary<Args extends NamedArgs, Grads extends GradsOf<Args>>(
   fn: (value: number) => number,
   options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
-): OpRecord<Args, never>;
+): OneResultRecord<Args>;
 export function unary<Args extends NamedArgs>(
   fn: (value: number) => number,
   options: PointwiseRecord<Args> = {},
-): OpRecord<Args, never> {
+): OneResultRecord<Args> {
   return pointwise<Args, GradsOf<Args>>(fn, { operands: ['self'], ...options });
 }
 
@@ -197,11 +202,11 @@ export function unary<Args extends NamedArgs>(
 export function pointwiseWith<Args extends NamedArgs, Grads extends GradsOf<Args>>(
   fnOf: (args: NoInfer<Args>) => (...values: number[]) => number,
   options?: PointwiseRecord<Args, Grads> & OnlyGradsOf<Args, Grads>,
-): OpRecord<Args, never>;
+): OneResultRecord<Args>;
 export function pointwiseWith<Args extends NamedArgs>(
   fnOf: (args: Args) => (...values: number[]) => number,
   options: PointwiseRecord<Args> = {},
-): OpRecord<Args, never> {
+): OneResultRecord<Args> {
   return {
     ...pointwise(() => 0, options),
     kernel: (args, outs) => pointwiseKernel(fnOf(args), options)(args, outs),

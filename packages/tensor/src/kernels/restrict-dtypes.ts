@@ -3,6 +3,7 @@
  */
 import { TesseraError } from '@tessera/shared';
 import { DTYPES, type DType, type DTypeCategory } from '../dtype.js';
+import type { OneResultRecord } from './pointwise-kernel.js';
 import type { Tensor } from '../tensor.js';
 import type { NamedArgs, OpRecord } from '../op/op-record.js';
 
@@ -75,6 +76,16 @@ export function statisticsType(
 export const NUMBERS: readonly DTypeCategory[] = ['floating', 'integral'];
 
 /** The record of an op that exists only where the result is of one of these categories. */
+export function restrictedTo<Args extends NamedArgs>(
+  category: DTypeCategory | readonly DTypeCategory[],
+  name: string,
+  record: OneResultRecord<Args>,
+): OneResultRecord<Args>;
+export function restrictedTo<Args extends NamedArgs>(
+  category: DTypeCategory | readonly DTypeCategory[],
+  name: string,
+  record: OpRecord<Args, never>,
+): OpRecord<Args, never>;
 export function restrictedTo<Args extends NamedArgs>(
   category: DTypeCategory | readonly DTypeCategory[],
   name: string,

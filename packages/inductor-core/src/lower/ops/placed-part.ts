@@ -7,7 +7,7 @@
  */
 import { diagonalOf } from './view-rearrange.js';
 import { type Argument, Node, tensorVal } from '@tessera/graph';
-import { broadcastShapes, type OpOverload } from '@tessera/tensor';
+import { broadcastShapes } from '@tessera/tensor';
 import { numelOf, wrapDim } from '@tessera/tensor/internal';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
@@ -21,6 +21,7 @@ import { type Shape, broadcastSizes } from '../shape-math.js';
 import { indexedSizes, sourceOf } from './scatter.js';
 import { expandTensor, selectTensor, sizeArg, sliceStart, sliceTensor } from './view-maps.js';
 import type { LoweredArgs, KnownOperator } from '../typed-lowering.js';
+import { operatorOf } from '../node-uses.js';
 
 /** See the file header: the element at the canonical variables of `sizes` goes to `coords` of `buffer`. */
 export interface PlacedPart {
@@ -197,7 +198,7 @@ export function placedPart(
 
 /** Whether `placedPart` takes a scatter: not if sums, masks or a search among very many indices are needed. */
 export function canBePlaced(l: Lowering, scatter: Node): boolean {
-  const { qualifiedName } = scatter.target as OpOverload;
+  const { qualifiedName } = operatorOf(scatter)!;
   const whole = tensorVal(scatter.input());
   if (whole === null || whole.ndim === 0) return false;
   if (PLACEMENTS[qualifiedName] === undefined || registeredLowering(qualifiedName) !== undefined)

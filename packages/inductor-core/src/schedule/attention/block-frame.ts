@@ -255,7 +255,7 @@ function alongRow(loop: SizedLoop<number>, body: ScheduledBody): ScheduledBody {
 /** A body at the columns of a block, `along` from its begin. */
 export function alongColumns(body: ScheduledBody): ScheduledBody {
   const cols = variable('cols');
-  const [eights, fours] = ['along.8', 'along.4'].map(variable) as [IndexExpr, IndexExpr];
+  const [eights, fours] = ['along.8', 'along.4'].map(variable);
   const part = (begin: IndexExpr, end: IndexExpr, pace: number): ScheduledStmt =>
     loopOver('along', { begin, end }, pace, vectorsAlong('along', pace, body));
   return [

@@ -90,7 +90,7 @@ export class BlockMemory {
       stmt.steps,
       stmt.at,
       stmt.onto,
-    ].map((index) => thread.index(index)) as [number, number, number, number, number];
+    ].map((index) => thread.index(index));
     const [a, b] = (['a', 'b'] as const).map((name) => {
       const { layout } = product[name];
       if (layout.kind !== 'made') {

@@ -38,7 +38,7 @@ export function inPlace(
     const at = left.findIndex(
       (store) => !left.some((each) => each !== store && needs(each.value, store.buf)),
     );
-    const [store] = left.splice(Math.max(at, 0), 1) as [StoreStmt];
+    const [store] = left.splice(Math.max(at, 0), 1);
     const first = at < 0 ? { ...store, buf: other(store.buf) } : store;
     made.push(first);
     if (at < 0) waiting.push({ ...store, value: read(first) });

@@ -52,7 +52,7 @@ export function chooseBlocks(product: OrientedProduct, { tile, block }: BlockTar
     product.rowCount,
     product.colCount,
     product.batchCount,
-  ].map(sizeHint) as [number, number, number];
+  ].map(sizeHint);
   const depthCount = typeof product.depthCount === 'number' ? product.depthCount : LONG;
   const grains = blockGrains(product, { tile, block });
   const depthBlock = evenBlock(Math.max(depthCount, 1), block.stepBytes / bytes, grains.depth);

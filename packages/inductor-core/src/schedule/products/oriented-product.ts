@@ -100,7 +100,7 @@ const MIN_DEPTH_FOR_RUNS = 64;
 function fitsColumns(kernel: MatmulKernel<Size>, expr: Expr, lines: readonly SizedLoop[]): boolean {
   if (lines.filter(moves).length <= 1) return true;
   const { space, lists } = mergedSpace([lines, kernel.k], kernel.batch, [expr], []);
-  const [line, depth] = lists.map((list) => list.at(-1)!) as [SizedLoop, SizedLoop];
+  const [line, depth] = lists.map((list) => list.at(-1)!);
   if (lists[0]!.length === 1 || sizeHint(line.size) >= 4) return true;
   return adjacency(expr, space, line.name) > adjacency(expr, space, depth.name);
 }

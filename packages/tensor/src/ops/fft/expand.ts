@@ -110,7 +110,7 @@ function pairRows(x: Tensor, kind: TableKind, factor: number, keep: number): Ten
 
 /** Rows [R, n1, n2, 2] whose transforms, of length n2, are taken in turn → [R, keep, 2]. */
 function exchanged(turned: Tensor, kind: TableKind, factor: number, keep: number): Tensor {
-  const [, n1, n2] = turned.sizes as [number, number, number];
+  const [, n1, n2] = turned.sizes;
   const each = Math.ceil(keep / n1);
   const rows = pairRows(reshape(turned, [-1, n2, 2]), kind, factor, each);
   const whole = reshape(transpose(reshape(rows, [-1, n1, each, 2]), 1, 2), [-1, each * n1, 2]);

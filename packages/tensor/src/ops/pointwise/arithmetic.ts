@@ -12,6 +12,7 @@ import { checkFactor } from '../../kernels/factor.js';
 import { roundTo } from '../../kernels/elements.js';
 import { productIn } from '../../kernels/integer-arithmetic.js';
 import {
+  type OneResultRecord,
   operandsOf,
   pointwise,
   pointwiseWith,
@@ -22,7 +23,6 @@ import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Binary, type Unary, binaryFunction, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { OpRecord, TensorMeta } from '../../op/op-record.js';
 import { defineScalarOverload } from '../../op/scalar-overload.js';
 import { resultType } from '../../type-promotion.js';
 import type { Tensor } from '../../tensor.js';
@@ -41,11 +41,11 @@ function scaledOther(args: AlphaArgs): (b: number) => number {
 }
 
 /** @throws dtype-mismatch for an alpha that the result cannot hold */
-function checkingAlpha(record: OpRecord<AlphaArgs, never>): OpRecord<AlphaArgs, never> {
+function checkingAlpha(record: OneResultRecord<AlphaArgs>): OneResultRecord<AlphaArgs> {
   return {
     ...record,
     meta: (args) => {
-      const meta = record.meta!(args) as TensorMeta;
+      const meta = record.meta(args);
       checkFactor('alpha', args.alpha, meta.dtype);
       return meta;
     },

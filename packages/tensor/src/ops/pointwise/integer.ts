@@ -13,7 +13,7 @@ import {
   binaryFunctionOf,
 } from '../../op/op-functions.js';
 import { defineOp } from '../../op/op-overload.js';
-import type { NamedArgs } from '../../op/op-record.js';
+import type { NamedArgs, OpRecord } from '../../op/op-record.js';
 import { resultType } from '../../type-promotion.js';
 
 type ShiftOf = (dtype: DType) => (a: number, by: number) => number;
@@ -45,7 +45,7 @@ interface Shift {
 }
 
 function shift(name: string, fn: ShiftOf): Shift {
-  const record = restrictedTo(
+  const record: OpRecord<NamedArgs, never> = restrictedTo(
     'integral',
     name,
     pointwiseWith((args) => fn(typeOf(args)), { name }),

@@ -5,12 +5,17 @@ import { isSymScalar, type SymScalar, TesseraError, type ScalarLike } from '@tes
 import { callOp } from '../../dispatch/dispatcher.js';
 import { DTYPES } from '../../dtype.js';
 import { wholePower } from '../../kernels/integer-arithmetic.js';
-import { fixedScalar, operandsOf, pointwiseWith } from '../../kernels/pointwise-kernel.js';
+import {
+  type OneResultRecord,
+  fixedScalar,
+  operandsOf,
+  pointwiseWith,
+} from '../../kernels/pointwise-kernel.js';
 import { NUMBERS, restrictedTo } from '../../kernels/restrict-dtypes.js';
 import { defineInplace } from '../../op/inplace.js';
 import { type Unary, unaryFunction } from '../../op/op-functions.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
-import type { NamedArgs, OpRecord, TensorMeta } from '../../op/op-record.js';
+import type { NamedArgs } from '../../op/op-record.js';
 import { contiguousStrides } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
 import type { Tensor } from '../../tensor.js';
@@ -48,13 +53,13 @@ function fixedPowerFunction(args: NamedArgs): (base: number, exponent: number) =
 
 /** A power of numbers; of whole numbers, the exponent is known and not negative. */
 function defined<Args extends { self: Power; exponent: Power }>(
-  record: OpRecord<Args, never>,
-): OpRecord<Args, never> {
+  record: OneResultRecord<Args>,
+): OneResultRecord<Args> {
   const numeric = restrictedTo(NUMBERS, 'pow', record);
   return {
     ...numeric,
     meta: (args) => {
-      const meta = numeric.meta!(args) as TensorMeta;
+      const meta = numeric.meta(args);
       const { self, exponent } = args;
       // Row by row in memory, however the exponent lies: so PyTorch gives powers of a number.
       if (!isTensor(self)) return { ...meta, strides: contiguousStrides(meta.sizes) };
