@@ -49,7 +49,7 @@ function argumentsOf(name: string, type: AnyModule): readonly unknown[] {
     return name.startsWith('C') ? [2, 2, 1] : [3, 2];
   if (/^(Linear|NonDynamically.*|RNN|LSTM|GRU|RNNCell|LSTMCell|GRUCell)$/.test(name)) return [2, 2];
   if (
-    /Loss|^Upsampl|^CosineSimilarity|^PairwiseDistance|^Transformer$|^ReLU6?$|^SELU$|^Hardsigmoid$|^SiLU$|^Mish$|^Hardswish$|^GELU$/.test(
+    /Loss|^Upsampl|^CosineSimilarity|^PairwiseDistance|^Transformer$|^ReLU6?$|^SELU$|^Hardsigmoid$|^SiLU$|^Mish$|^Hardswish$|^GELU$|^Softplus$|shrink$/.test(
       name,
     )
   )

@@ -1,6 +1,7 @@
 /**
  * @file More smooth activations, and the learned slope, as modules.
  */
+import type { OptionNames } from '@tessera/shared';
 import { type Tensor, celu, full, logSigmoid, prelu, selu } from '@tessera/tensor';
 import { celu_, selu_ } from '@tessera/tensor/internal';
 import { softsign, tanhshrink } from '../functional/activations.js';
@@ -11,14 +12,25 @@ import { Parameter } from '../parameter.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
 import type { FactoryOptions } from './factory-options.js';
 
-/** x, or α (e^{x/α} - 1) below zero. @see torch.nn.CELU */
+/** Options of `CELU`. */
+export interface CELUOptions extends InplaceOptions {
+  /** Minus the limit below zero, 1 by default. */
+  readonly alpha?: number;
+}
+
+/** x, or α (e^{x/α} - 1) below zero: `new CELU(2)` or `{ alpha: 2 }`. @see torch.nn.CELU @throws invalid-argument */
 export class CELU extends InplaceActivation {
-  constructor(
-    readonly alpha = 1,
-    options: InplaceOptions = {},
-  ) {
-    super(options);
+  static override readonly optionNames: OptionNames<CELUOptions> = { alpha: true, inplace: true };
+
+  readonly alpha: number;
+
+  constructor(alpha?: number, options?: InplaceOptions);
+  constructor(options: CELUOptions);
+  constructor(given: number | CELUOptions = {}, options: InplaceOptions = {}) {
+    super(typeof given === 'object' ? given : options);
+    const { alpha = 1 } = typeof given === 'object' ? given : { alpha: given };
     checkNumbers(new.target, { alpha });
+    this.alpha = alpha;
   }
 
   override forward(input: Tensor): Tensor {

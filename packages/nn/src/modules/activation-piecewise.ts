@@ -1,7 +1,7 @@
 /**
  * @file Activations made of straight pieces, as modules.
  */
-import { TesseraError } from '@tessera/shared';
+import { type OptionNames, TesseraError } from '@tessera/shared';
 import {
   type Tensor,
   hardshrink,
@@ -13,19 +13,41 @@ import {
 import { hardsigmoid_, hardtanh_, threshold_ } from '@tessera/tensor/internal';
 import { rrelu } from '../functional/rrelu.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkNumbers } from '../module/check-options.js';
+import { checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
 
-/** x within [minVal, maxVal], the nearer bound outside. @see torch.nn.Hardtanh */
+/** Options of `Hardtanh`. */
+export interface HardtanhOptions extends InplaceOptions {
+  /** The lower bound, -1 by default. */
+  readonly minVal?: number;
+  /** The upper bound, 1 by default. */
+  readonly maxVal?: number;
+}
+
+const HARDTANH: OptionNames<HardtanhOptions> = { minVal: true, maxVal: true, inplace: true };
+
+/**
+ * x within [minVal, maxVal], the nearer bound outside: `new Hardtanh(-2, 2)` or `{ minVal: -2, maxVal: 2 }`.
+ *
+ * @see torch.nn.Hardtanh
+ * @throws invalid-argument
+ */
 export class Hardtanh extends InplaceActivation {
-  constructor(
-    readonly minVal = -1,
-    readonly maxVal = 1,
-    options: InplaceOptions = {},
-  ) {
-    super(options);
+  static override readonly optionNames: OptionNames<InplaceOptions> = HARDTANH;
+
+  readonly minVal: number;
+  readonly maxVal: number;
+
+  constructor(minVal?: number, maxVal?: number, options?: InplaceOptions);
+  constructor(options: HardtanhOptions);
+  constructor(given: number | HardtanhOptions = {}, most?: number, options: InplaceOptions = {}) {
+    super(typeof given === 'object' ? given : options);
+    const { minVal = -1, maxVal = 1 } =
+      typeof given === 'object' ? given : { minVal: given, maxVal: most };
     checkNumbers(new.target, { minVal, maxVal });
+    this.minVal = minVal;
+    this.maxVal = maxVal;
     if (!(maxVal > minVal))
       throw new TesseraError(
         'invalid-argument',
@@ -47,6 +69,8 @@ export class Hardtanh extends InplaceActivation {
 
 /** min(max(x, 0), 6) @see torch.nn.ReLU6 */
 export class ReLU6 extends Hardtanh {
+  static override readonly optionNames: OptionNames<InplaceOptions> = { inplace: true };
+
   constructor(options: InplaceOptions = {}) {
     super(0, 6, options);
   }
@@ -67,11 +91,28 @@ export class Hardsigmoid extends InplaceActivation {
   }
 }
 
+/** Options of `Hardshrink` and `Softshrink`. */
+export interface ShrinkOptions {
+  /** Half the width of what becomes 0, 0.5 by default. */
+  readonly lambd?: number;
+}
+
 /** x, or 0 within ±lambd. @see torch.nn.Hardshrink */
 export class Hardshrink extends Module {
-  constructor(readonly lambd = 0.5) {
+  /** Names of the constructor's options. */
+  static readonly optionNames: OptionNames<ShrinkOptions> = { lambd: true };
+
+  readonly lambd: number;
+
+  constructor(lambd?: number);
+  constructor(options: ShrinkOptions);
+  constructor(given: number | ShrinkOptions = {}) {
     super();
+    const options = typeof given === 'object' ? given : { lambd: given };
+    checkOptions(new.target, options);
+    const { lambd = 0.5 } = options;
     checkNumbers(new.target, { lambd }, arguments);
+    this.lambd = lambd;
   }
 
   override forward(input: Tensor): Tensor {
@@ -85,9 +126,20 @@ export class Hardshrink extends Module {
 
 /** x moved towards 0 by lambd, 0 within. @see torch.nn.Softshrink */
 export class Softshrink extends Module {
-  constructor(readonly lambd = 0.5) {
+  /** Names of the constructor's options. */
+  static readonly optionNames: OptionNames<ShrinkOptions> = { lambd: true };
+
+  readonly lambd: number;
+
+  constructor(lambd?: number);
+  constructor(options: ShrinkOptions);
+  constructor(given: number | ShrinkOptions = {}) {
     super();
+    const options = typeof given === 'object' ? given : { lambd: given };
+    checkOptions(new.target, options);
+    const { lambd = 0.5 } = options;
     checkNumbers(new.target, { lambd }, arguments);
+    this.lambd = lambd;
   }
 
   /** @throws invalid-argument for negative lambd */
@@ -122,15 +174,40 @@ export class Threshold extends InplaceActivation {
   }
 }
 
-/** x, or a slope below zero: random per element in training, the middle in evaluation. @see torch.nn.RReLU */
+/** Options of `RReLU`. */
+export interface RReLUOptions extends InplaceOptions {
+  /** The least slope, 1/8 by default. */
+  readonly lower?: number;
+  /** The greatest slope, 1/3 by default. */
+  readonly upper?: number;
+}
+
+/**
+ * x, or a slope below zero: random per element in training, the middle in evaluation. `new RReLU(0.1, 0.3)` or
+ * `{ lower: 0.1, upper: 0.3 }`.
+ *
+ * @see torch.nn.RReLU
+ * @throws invalid-argument
+ */
 export class RReLU extends InplaceActivation {
-  constructor(
-    readonly lower: number = 1 / 8,
-    readonly upper: number = 1 / 3,
-    options: InplaceOptions = {},
-  ) {
-    super(options);
+  static override readonly optionNames: OptionNames<RReLUOptions> = {
+    lower: true,
+    upper: true,
+    inplace: true,
+  };
+
+  readonly lower: number;
+  readonly upper: number;
+
+  constructor(lower?: number, upper?: number, options?: InplaceOptions);
+  constructor(options: RReLUOptions);
+  constructor(given: number | RReLUOptions = {}, most?: number, options: InplaceOptions = {}) {
+    super(typeof given === 'object' ? given : options);
+    const { lower = 1 / 8, upper = 1 / 3 } =
+      typeof given === 'object' ? given : { lower: given, upper: most };
     checkNumbers(new.target, { lower, upper });
+    this.lower = lower;
+    this.upper = upper;
   }
 
   override forward(input: Tensor): Tensor {

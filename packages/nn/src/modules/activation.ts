@@ -1,6 +1,7 @@
 /**
  * @file Activations as modules.
  */
+import type { OptionNames } from '@tessera/shared';
 import {
   type GeluApproximation,
   type Tensor,
@@ -73,14 +74,28 @@ export class Mish extends InplaceActivation {
   }
 }
 
-/** x, or a small slope below zero. @see torch.nn.LeakyReLU */
+/** Options of `LeakyReLU`. */
+export interface LeakyReLUOptions extends InplaceOptions {
+  /** Slope below zero, 0.01 by default. */
+  readonly negativeSlope?: number;
+}
+
+/** x, or a small slope below zero: `new LeakyReLU(0.2)` or `{ negativeSlope: 0.2 }`. @see torch.nn.LeakyReLU @throws invalid-argument */
 export class LeakyReLU extends InplaceActivation {
-  constructor(
-    readonly negativeSlope = 0.01,
-    options: InplaceOptions = {},
-  ) {
-    super(options);
+  static override readonly optionNames: OptionNames<LeakyReLUOptions> = {
+    negativeSlope: true,
+    inplace: true,
+  };
+
+  readonly negativeSlope: number;
+
+  constructor(negativeSlope?: number, options?: InplaceOptions);
+  constructor(options: LeakyReLUOptions);
+  constructor(given: number | LeakyReLUOptions = {}, options: InplaceOptions = {}) {
+    super(typeof given === 'object' ? given : options);
+    const { negativeSlope = 0.01 } = typeof given === 'object' ? given : { negativeSlope: given };
     checkNumbers(new.target, { negativeSlope });
+    this.negativeSlope = negativeSlope;
   }
 
   override forward(input: Tensor): Tensor {
@@ -94,14 +109,25 @@ export class LeakyReLU extends InplaceActivation {
   }
 }
 
-/** x, or α (eˣ - 1) below zero. @see torch.nn.ELU */
+/** Options of `ELU`. */
+export interface ELUOptions extends InplaceOptions {
+  /** Minus the limit below zero, 1 by default. */
+  readonly alpha?: number;
+}
+
+/** x, or α (eˣ - 1) below zero: `new ELU(2)` or `{ alpha: 2 }`. @see torch.nn.ELU @throws invalid-argument */
 export class ELU extends InplaceActivation {
-  constructor(
-    readonly alpha = 1,
-    options: InplaceOptions = {},
-  ) {
-    super(options);
+  static override readonly optionNames: OptionNames<ELUOptions> = { alpha: true, inplace: true };
+
+  readonly alpha: number;
+
+  constructor(alpha?: number, options?: InplaceOptions);
+  constructor(options: ELUOptions);
+  constructor(given: number | ELUOptions = {}, options: InplaceOptions = {}) {
+    super(typeof given === 'object' ? given : options);
+    const { alpha = 1 } = typeof given === 'object' ? given : { alpha: given };
     checkNumbers(new.target, { alpha });
+    this.alpha = alpha;
   }
 
   override forward(input: Tensor): Tensor {
@@ -113,14 +139,35 @@ export class ELU extends InplaceActivation {
   }
 }
 
-/** log(1 + e^{βx}) / β @see torch.nn.Softplus */
+/** Options of `Softplus`. */
+export interface SoftplusOptions {
+  /** β, 1 by default. */
+  readonly beta?: number;
+  /** βx from which on the result is x, 20 by default. */
+  readonly threshold?: number;
+}
+
+/** log(1 + e^{βx}) / β: `new Softplus(2)` or `{ beta: 2 }`. @see torch.nn.Softplus @throws invalid-argument */
 export class Softplus extends Module {
-  constructor(
-    readonly beta = 1,
-    readonly threshold = 20,
-  ) {
+  /** Names of the constructor's options. */
+  static readonly optionNames: OptionNames<SoftplusOptions> = {
+    beta: true,
+    threshold: true,
+  };
+
+  readonly beta: number;
+  readonly threshold: number;
+
+  constructor(beta?: number, threshold?: number);
+  constructor(options: SoftplusOptions);
+  constructor(given: number | SoftplusOptions = {}, most?: number) {
     super();
+    const options = typeof given === 'object' ? given : { beta: given, threshold: most };
+    checkOptions(new.target, options);
+    const { beta = 1, threshold = 20 } = options;
     checkNumbers(new.target, { beta, threshold }, arguments);
+    this.beta = beta;
+    this.threshold = threshold;
   }
 
   override forward(input: Tensor): Tensor {
