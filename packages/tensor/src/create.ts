@@ -137,7 +137,7 @@ export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   });
 }
 
-/** A tensor of a given shape with a copy of a typed array's values. @throws shape-mismatch */
+/** A tensor of a given shape with a copy of a typed array's values. @throws shape-mismatch, invalid-argument */
 export function fromTypedArray(
   data: TypedData,
   sizes: readonly number[],
@@ -173,7 +173,7 @@ export function fromTypedArray(
   });
 }
 
-/** A tensor from raw little-endian bytes of a dtype (host layout), as files hold them. */
+/** A tensor from raw little-endian bytes of a dtype (host layout), as files hold them. @throws shape-mismatch, invalid-argument */
 export function fromBytes(
   bytes: Uint8Array,
   sizes: readonly number[],

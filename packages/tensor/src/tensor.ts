@@ -50,7 +50,7 @@ import { type DType, isDType, isFloatingPoint, itemSize } from './dtype.js';
 
 /** A tensor; see the file header. */
 export class Tensor extends TensorBase {
-  /** Size of one dimension; negative counts from the end. @throws invalid-dim */
+  /** Size of one dimension; negative counts from the end. @throws invalid-dim, invalid-argument without one */
   size(dim: number): number {
     if (typeof dim !== 'number')
       throw new TesseraError(
@@ -144,7 +144,7 @@ export class Tensor extends TensorBase {
 
   /** Converts dtype or moves device; itself if nothing changes. @throws invalid-argument, device-unavailable */
   to(target: DType | DeviceType): Tensor;
-  /** Moves to a device as a dtype. */
+  /** Moves to a device as a dtype. @throws invalid-argument, device-unavailable */
   to(device: DeviceType, dtype?: DType): Tensor;
   to(target: DType | DeviceType, dtype?: DType): Tensor {
     const isType = isDType(target);
@@ -298,7 +298,12 @@ export class Tensor extends TensorBase {
     (fn.retained ??= new Map()).set(this.autograd!.outputNr, this);
   }
 
-  /** Calls `hook` with the gradient of this tensor in every backward; a returned tensor replaces it. Returns a remover. */
+  /**
+   * Calls `hook` with the gradient of this tensor, of its shape, in every backward; a returned tensor replaces it.
+   * Returns a remover.
+   *
+   * @throws no-grad-graph without `requiresGrad`
+   */
   registerHook(hook: GradHook): HookHandle {
     this.beforeWatching();
     const edge = gradEdge(this);

@@ -33,7 +33,7 @@ export interface MakeFxOptions extends TraceFunctionOptions {
 /**
  * A function that traces `fn` on the arguments it is given.
  *
- * @throws graph-lint when a value cannot stand in a graph
+ * @throws graph-lint when a value cannot stand in a graph, invalid-argument for what is no function or mode
  */
 export function makeFx<A extends readonly unknown[]>(
   fn: (...args: A) => unknown,

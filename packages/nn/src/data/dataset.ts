@@ -49,7 +49,7 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]> impl
   }
 }
 
-/** Some samples of a dataset. @see torch.utils.data.Subset */
+/** Some samples of a dataset. @see torch.utils.data.Subset @throws invalid-argument without a list of indices */
 export class Subset<T> implements Dataset<T> {
   constructor(
     readonly dataset: Dataset<T>,

@@ -97,6 +97,7 @@ export class CorrCholeskyTransform extends Transform {
     const n = rowsOf(shape.at(-1)!);
     return [...shape.slice(0, -1), n, n];
   }
+  /** [..., n, n] → [..., n (n - 1) / 2]. @throws shape-mismatch unless it is square */
   override inverseShape(shape: readonly number[]): readonly number[] {
     if (shape.length < 2) throw tooFew();
     const n = shape.at(-1)!;

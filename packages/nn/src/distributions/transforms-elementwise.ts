@@ -235,7 +235,12 @@ export class AffineTransform extends Transform {
   }
 }
 
-/** y = the distribution function of `distribution` at x. @see torch.distributions.transforms.CumulativeDistributionTransform */
+/**
+ * y = the distribution function of `distribution` at x.
+ *
+ * @see torch.distributions.transforms.CumulativeDistributionTransform
+ * @throws invalid-argument for what is no distribution
+ */
 export class CumulativeDistributionTransform extends Transform {
   readonly codomain: Constraint = unitInterval;
 

@@ -19,7 +19,7 @@ import { Module } from './module.js';
  * model.loadStateDict(await loadCheckpoint('net.safetensors'), { assign: true });
  */
 export function skipInit<M extends Module>(make: () => M): M;
-/** The same of a class and the arguments of its constructor: `skipInit(Linear, 5, 1)`. */
+/** The same of a class and the arguments of its constructor: `skipInit(Linear, 5, 1)`. @throws invalid-argument */
 export function skipInit<M extends Module, A extends readonly unknown[]>(
   module: new (...args: A) => M,
   ...args: A

@@ -12,6 +12,7 @@ import { Numbered } from './numbered.js';
  * The children are fields named so, as in PyTorch's state dicts.
  *
  * @see torch.nn.Sequential
+ * @throws invalid-argument for what is no module, and for names that are empty, have dots or are taken
  */
 export class Sequential extends Numbered<TensorModule> {
   constructor(

@@ -38,6 +38,7 @@ const BUILT_IN: ReadonlySet<unknown> = new Set([Object, Array, Map]);
  * Registering a class again replaces its definition.
  *
  * @see torch.utils._pytree.register_pytree_node
+ * @throws invalid-argument for classes that are containers by themselves, as `Array` and `Map`
  */
 export function registerPytreeNode<T extends object, C>(
   type: abstract new (...args: never[]) => T,

@@ -54,7 +54,7 @@ export function getRngState(): GeneratorState {
   return rngState();
 }
 
-/** Restores a saved state. */
+/** Restores what `getRngState` gave. @throws invalid-argument for what is no state */
 export function setRngState(state: GeneratorState): void {
   if (typeof state?.seed !== 'number' || typeof state.offset !== 'number')
     throw new TesseraError('invalid-argument', 'setRngState takes a state.', {

@@ -102,7 +102,11 @@ const oldSolveOp = defineOp(
   },
 );
 
-/** X with triangle(self) @ X = b (X @ triangle(self) = b unless `left`). @throws shape-mismatch, invalid-dim, dtype-unsupported */
+/**
+ * X with triangle(self) @ X = b (X @ triangle(self) = b unless `left`): [..., n, n] and [..., n, k] → [..., n, k].
+ *
+ * @throws shape-mismatch, invalid-dim, dtype-unsupported, invalid-argument without `upper`
+ */
 export function solveTriangular(self: Tensor, b: Tensor, options: TriangularOptions): Tensor {
   checkOptionNames('solveTriangular', options, TRIANGULAR);
   if (typeof options?.upper !== 'boolean')
