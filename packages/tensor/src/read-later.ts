@@ -25,8 +25,7 @@ function awaitOnly<T>(promise: Promise<unknown>, what: string): T {
   };
   return new Proxy(promise, {
     get(target, key) {
-      if (key === 'then' || key === 'catch' || key === 'finally')
-        return (target[key] as (...args: unknown[]) => unknown).bind(target);
+      if (key === 'then' || key === 'catch' || key === 'finally') return target[key].bind(target);
       if (key === Symbol.toStringTag) return 'Promise';
       return refuse();
     },

@@ -58,9 +58,10 @@ export function endAfterHooks<R>(cursor: Cursor, pass: () => R): R {
 export const BACKWARD: EventKind<BackwardCall, boolean> = {
   match(cursor, call) {
     for (const step of cursor.at.steps) {
-      const args = step.kind === 'op' ? argumentsFor(step, call, cursor.frame) : null;
-      if (args === null || !matchesOperator(step as OpStep, args, cursor.frame)) continue;
-      const grads = acceptOperator(cursor, step as OpStep, args, () => null);
+      if (step.kind !== 'op') continue;
+      const args = argumentsFor(step, call, cursor.frame);
+      if (args === null || !matchesOperator(step, args, cursor.frame)) continue;
+      const grads = acceptOperator(cursor, step, args, () => null);
       return grads !== null && giveGradients(cursor, args[2], grads as Gradients);
     }
     const reason = breakWhenMatching(cursor, call);

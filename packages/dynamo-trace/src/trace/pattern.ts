@@ -62,7 +62,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): bool
     case 1:
       return (
         (passedBefore(pattern.guard, arg) || (isTensor(arg) && pattern.guard.check(arg, frame))) &&
-        frame.take(pattern.slot, arg as Tensor, pattern.gains)
+        frame.take(pattern.slot, arg, pattern.gains)
       );
     case 2:
       return sameConstant(pattern.value, arg);
@@ -78,7 +78,7 @@ export function matchPattern(pattern: Pattern, arg: unknown, frame: Frame): bool
 }
 
 /** Whether a value is a tensor that carries a guard because it passed it, and is as it was then. */
-export function passedBefore(guard: TensorGuard, value: unknown): boolean {
+export function passedBefore(guard: TensorGuard, value: unknown): value is Tensor {
   const tensor = value as Tensor | null | undefined;
   return tensor?.guardSpec === guard && tensor.requiresGradFlag === guard.requiresGrad;
 }

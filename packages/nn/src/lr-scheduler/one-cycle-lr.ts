@@ -83,7 +83,7 @@ export class OneCycleLR extends LRScheduler {
       const highest = typeof maxLr === 'number' ? maxLr : maxLr[i];
       if (highest === undefined)
         refuse(
-          `maxLr has ${(maxLr as readonly number[]).length} rates for ${optimizer.paramGroups.length} groups`,
+          `maxLr has ${[maxLr].flat().length} rates for ${optimizer.paramGroups.length} groups`,
         );
       const first = highest / divFactor;
       group.initialLr = first;

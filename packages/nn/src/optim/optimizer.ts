@@ -99,7 +99,7 @@ export abstract class Optimizer<
     const own: Record<string, unknown> = {};
     const group = Object.assign(own, this.defaults, input, { ...params, lr: rateOf(lr) });
     bindTensors(group, 'lr', lr);
-    bindTensors(group, 'betas', (group as { betas?: unknown }).betas);
+    bindTensors(group, 'betas', group['betas']);
     this.checkOptions(group);
     this.paramGroups.push(group);
   }

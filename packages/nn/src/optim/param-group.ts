@@ -73,7 +73,7 @@ export function toGroups<O extends CommonOptions>(
     });
   }
   if (items.every((item) => isTensor(item) || Array.isArray(item)))
-    return [{ params: items } as unknown as ParamGroupInput<O>];
+    return [{ params: items } as ParamGroupInput<O>];
   return items as ParamGroupInput<O>[];
 }
 

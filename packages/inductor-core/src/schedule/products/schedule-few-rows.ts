@@ -31,8 +31,9 @@ const ELEMENT_NS = 0.12;
 export function isFewRows(product: OrientedProduct): product is KnownProduct {
   const { rowCount, colCount, depthCount, batchCount } = product;
   return (
-    [rowCount, colCount, depthCount, batchCount].every((count) => typeof count === 'number') &&
-    (rowCount as number) <= MOST_ROWS
+    typeof rowCount === 'number' &&
+    rowCount <= MOST_ROWS &&
+    [colCount, depthCount, batchCount].every((count) => typeof count === 'number')
   );
 }
 
