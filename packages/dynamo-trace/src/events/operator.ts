@@ -32,6 +32,7 @@ import { isGradOp, leavesSegment } from './grad-operator.js';
 import { ownGradients } from './own-gradients.js';
 import { argumentDifference } from './argument-difference.js';
 import { type EventKind, MISS } from './event.js';
+import { notingRefusal, refuseAgain } from './refusal.js';
 
 /** An operator and its arguments. */
 interface OperatorCall {
@@ -55,11 +56,14 @@ export const OPERATOR: EventKind<OperatorCall, unknown> = {
         matchesOperator(step, args, cursor.frame)
       )
         return acceptOperator(cursor, step, args);
+    refuseAgain(cursor.at, op, args);
     return MISS;
   },
 
   record(cursor, recorder, call) {
-    const { result, step } = recordOperator(recorder, call);
+    const { result, step } = notingRefusal(cursor.at, call.op, () =>
+      recordOperator(recorder, call),
+    );
     cursor.append(step);
     // The numbers themselves, where the program gave run-time scalars.
     const given = step.args.map((pattern) => instantiate(pattern, cursor.frame));
