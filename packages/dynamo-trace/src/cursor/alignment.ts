@@ -79,8 +79,9 @@ function varyingNumbers(
       lifts.set(i, 'symbol');
     } else if (pattern.code === 2) {
       if (sameConstant(pattern.value, arg)) continue;
-      if (dynamic !== false && isIntList(pattern.value) && isIntList(arg)) {
-        if (pattern.value.length !== arg.length) return null;
+      const isSizes = isIntList(pattern.value) && isIntList(arg) && !takesNumbers(step.op, i);
+      if (dynamic !== false && isSizes) {
+        if (!isAsLong(pattern.value, arg)) return null;
         continue;
       }
       const kind = liftKind(step, i, pattern, arg, args, dynamic);
@@ -88,6 +89,7 @@ function varyingNumbers(
       lifts.set(i, kind);
     } else if (pattern.code === 3) {
       if (!Array.isArray(arg) || arg.length !== pattern.items.length) return null;
+      if (takesNumbers(step.op, i)) lifts.set(i, 'float');
     } else if (!isTensor(arg)) {
       return null;
     }
@@ -99,6 +101,15 @@ function isIntList(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every((item) => Number.isInteger(item));
 }
 
+/** Whether an argument is the numbers that a custom function computes with beside floats; other lists shape results. */
+function takesNumbers(op: OpOverload, i: number): boolean {
+  return op.qualifiedName === 'tessera::attach_function' && op.schema.args[i]!.name === 'numbers';
+}
+
+function isAsLong(known: unknown, arg: unknown): boolean {
+  return Array.isArray(known) && Array.isArray(arg) && known.length === arg.length;
+}
+
 /** What a changed number becomes: a runtime scalar only where it does not shape the result. */
 function liftKind(
   step: OpStep,
@@ -108,9 +119,9 @@ function liftKind(
   args: readonly unknown[],
   dynamic: TraceOptions['dynamic'],
 ): Lift | null {
-  if (typeof arg !== 'number' || typeof pattern.value !== 'number') return null;
   const { type } = step.op.schema.args[i]!;
-  if (type.list) return null;
+  if (takesNumbers(step.op, i)) return isAsLong(pattern.value, arg) ? 'float' : null;
+  if (typeof arg !== 'number' || typeof pattern.value !== 'number' || type.list) return null;
   const integers = isPlainInteger(arg) && isPlainInteger(pattern.value);
   if (type.base === 'int') return integers && dynamic !== false ? 'symbol' : null;
   if (type.base !== 'Scalar' && type.base !== 'Tensor') return null;

@@ -10,7 +10,12 @@ import { symbolicShapeOf } from '../dynamic/symbolic-meta.js';
 import { identifierOf } from '../guards/sources.js';
 import type { TensorGuard } from '../guards/tensor-guard.js';
 import type { IntPattern } from '../trace/int-pattern.js';
-import type { Pattern, ScalarPattern, TensorPattern } from '../trace/pattern.js';
+import {
+  type Pattern,
+  type ScalarPattern,
+  type TensorPattern,
+  sameConstant,
+} from '../trace/pattern.js';
 import type { OpStep } from '../trace/step.js';
 import { type Aligned, type Lift, olderArgument } from './alignment.js';
 import type { Recorder } from './recorder.js';
@@ -72,7 +77,7 @@ function prepare(
   const given = arg instanceof SymScalar ? arg : null;
   // One that the program made says of itself whether it is a float.
   const kind = given?.kind ?? place.lift;
-  if (kind !== null && kind !== 'symbol') {
+  if (kind !== null && kind !== 'symbol' && !Array.isArray(arg)) {
     const value = given?.hint ?? Number(arg);
     const index = given === null ? undefined : recorder.region?.scalars.get(given);
     if (index !== undefined) return scalar(recorder, index, value, kind, given!.name);
@@ -98,15 +103,13 @@ function list(
   older: Older<Pattern> | null,
   place: Place,
 ): Prepared {
-  const items = arg.map((item, i) =>
-    prepare(
-      recorder,
-      item,
-      known?.code === 3 ? known.items[i]! : null,
-      older === null ? null : olderItem(older, i),
-      { ...place, lift: null },
-    ),
-  );
+  const items = arg.map((item, i) => {
+    const before = older === null ? null : olderItem(older, i);
+    const same = before?.pattern.code === 2 && sameConstant(before.pattern.value, item);
+    const lift = same ? null : place.lift;
+    const own = known?.code === 3 ? known.items[i]! : null;
+    return prepare(recorder, item, own, before, { ...place, lift });
+  });
   const constant = items.every(({ pattern }) => pattern.code === 2);
   return {
     pattern: constant

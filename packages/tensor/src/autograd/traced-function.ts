@@ -6,13 +6,16 @@
  * user's `backward` like any vjp. All that this op needs besides tensors is a `FunctionPlan`: equal calls
  * share one. What `backward` computes is part of the plan: it is run on FakeTensors at every call, so a
  * value that it reads from elsewhere and that has changed makes another plan, and the call is captured anew.
+ * Numbers that it computes with beside floats are no part of it but arguments: a factor may vary, or follow sizes.
  */
 import { TesseraError, treeFlatten, treeUnflatten } from '@tessera/shared';
 import { callOp } from '../dispatch/dispatcher.js';
 import { defineOp } from '../op/op-overload.js';
 import { isTensor } from '../tensor-factory.js';
 import type { Tensor } from '../tensor.js';
-import { backwardFingerprint, identityOf } from './backward-fingerprint.js';
+import { modes, withPreDispatchMode } from '../dispatch/modes.js';
+import { type Fingerprint, backwardFingerprint, identityOf } from './backward-fingerprint.js';
+import { NumberMode } from './number-mode.js';
 import { FunctionContext } from './function-context.js';
 import { withAutocastSettings } from '../autocast/autocast-state.js';
 import { type FunctionClass, attachFunction } from './function-node.js';
@@ -37,6 +40,8 @@ interface FunctionPlan {
   readonly dirty: readonly number[];
   readonly nonDifferentiable: readonly number[];
   readonly materialize: boolean;
+  /** See `Fingerprint`. */
+  readonly places: readonly (readonly number[])[];
 }
 
 /** Calls of one function that differ in more than tensors; beyond that they are not recorded. */
@@ -70,7 +75,7 @@ function newHandle(owner: FunctionClass): PlanHandle {
 
 /** The context of a planned call over other tensors. */
 function contextOf(
-  plan: Omit<FunctionPlan, 'handle'>,
+  plan: Omit<FunctionPlan, 'handle' | 'places'>,
   tensors: readonly Tensor[],
 ): FunctionContext {
   const context = new FunctionContext(plan.needs);
@@ -81,17 +86,30 @@ function contextOf(
   return context;
 }
 
+/** The function of a plan whose backward computes with other numbers. */
+function withNumbers({ owner, places }: FunctionPlan, numbers: readonly unknown[]): FunctionClass {
+  if (numbers.length === 0) return owner;
+  return {
+    name: owner.name,
+    forward: (context, ...args) => owner.forward(context, ...args),
+    backward: (context, ...grads) =>
+      withPreDispatchMode(new NumberMode(places, numbers, modes.pre), () =>
+        owner.backward(context, ...grads),
+      ),
+  };
+}
+
 const attach = defineOp(
-  'tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle) -> Tensor(a!)[]',
+  'tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle, Scalar[] numbers) -> Tensor(a!)[]',
   {
-    decompose: ({ tensors, outs, handle }) => {
+    decompose: ({ tensors, outs, handle, numbers }) => {
       const plan = plans.get(handle as PlanHandle)!;
       const results = outs as Tensor[];
       const context = contextOf(plan, tensors);
       for (const i of plan.dirty) context.markDirty(tensors[i]!);
       for (const i of plan.nonDifferentiable) context.markNonDifferentiable(results[i]!);
       const args = plan.args.map((i) => (i < 0 ? null : tensors[i]!));
-      attachFunction(plan.owner, context, args, results);
+      attachFunction(withNumbers(plan, numbers as readonly unknown[]), context, args, results);
       return results;
     },
   },
@@ -131,7 +149,7 @@ export function recordFunction(
   );
   const { leaves, spec } = treeFlatten(properties, (value) => value instanceof Map);
   const results = outs.filter(isTensor);
-  const plan: Omit<FunctionPlan, 'handle'> = {
+  const plan: Omit<FunctionPlan, 'handle' | 'places'> = {
     owner,
     needs: context.needsInputGrad,
     args: args.map((arg) => (isTensor(arg) ? numberOf(arg) : -1)),
@@ -142,9 +160,10 @@ export function recordFunction(
     nonDifferentiable: results.flatMap((out, i) => (context.nonDifferentiable.has(out) ? [i] : [])),
     materialize: context.materialize,
   };
+  let found: Fingerprint | null = null;
   const fingerprint = (): string | null => {
     let holdsOthers = (): boolean => false;
-    const text = backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
+    found = backwardFingerprint(owner, plan.args, tensors, results, (fakes) => {
       const fake = contextOf(plan, fakes);
       fake.saved = fake.toSave.map((tensor) => (tensor === null ? null : new SavedTensor(tensor)));
       const held = (): unknown[] => heldBy(fake, Object.keys(properties));
@@ -153,7 +172,7 @@ export function recordFunction(
       return fake;
     });
     // The context has copies of the program's arrays.
-    return holdsOthers() ? null : text;
+    return holdsOthers() || found === null ? null : `${found.text} ${found.numbers.join()}`;
   };
   // What it computes may change although nothing else did (a counter, a random choice), or be kept.
   const steadyFingerprint = (): string | null => {
@@ -166,13 +185,14 @@ export function recordFunction(
   tried.add(owner);
   const backward = isNew ? steadyFingerprint() : unsteady.has(owner) ? null : fingerprint();
   if (backward === null) return false;
+  const { text, numbers, places } = found!;
   const known = internPlan(
-    plan,
-    `${JSON.stringify(spec)} ${backward}`,
+    { ...plan, places },
+    `${JSON.stringify(spec)} ${text}`,
     () => isNew || steadyFingerprint() === backward,
   );
   if (known === null) return false;
-  withAutocastSettings(null, () => callOp(attach, [tensors, results, known.handle]));
+  withAutocastSettings(null, () => callOp(attach, [tensors, results, known.handle, numbers]));
   return true;
 }
 
@@ -184,7 +204,12 @@ function internPlan(
 ): FunctionPlan | null {
   const { owner, needs, args, saved, kept, dirty, nonDifferentiable, materialize } = plan;
   const constants = kept.map((leaf) =>
-    'tensor' in leaf ? `t${leaf.tensor}` : identityOf(leaf.value),
+    'tensor' in leaf
+      ? `t${leaf.tensor}`
+      : // What a number does is in the text.
+        typeof leaf.value === 'number'
+        ? ''
+        : identityOf(leaf.value),
   );
   const key = JSON.stringify([
     needs,

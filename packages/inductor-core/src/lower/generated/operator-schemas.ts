@@ -742,7 +742,7 @@ export interface OperatorSchemas {
   'aten::xlogy.Scalar_Self': "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor";
   'aten::zeros': "aten::zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
   'aten::zeros_like': "aten::zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor";
-  'tessera::attach_function': "tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle) -> Tensor(a!)[]";
+  'tessera::attach_function': "tessera::attach_function(Tensor[] tensors, Tensor(a!)[] outs, Handle handle, Scalar[] numbers) -> Tensor(a!)[]";
   'tessera::autograd_grad': "tessera::autograd_grad(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::autograd_grad.create_graph': "tessera::autograd_grad.create_graph(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
   'tessera::autograd_grad.outer': "tessera::autograd_grad.outer(Tensor[] outputs, Tensor?[] grad_outputs, Tensor[] inputs, bool retain_graph=False) -> Tensor?[]";
