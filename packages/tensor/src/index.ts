@@ -203,14 +203,8 @@ export {
 export { isreal, positive, real } from './ops/pointwise/real.js';
 export { bitwiseLeftShift, bitwiseRightShift, gcd, lcm } from './ops/pointwise/integer.js';
 export { heaviside } from './ops/pointwise/heaviside.js';
-export {
-  type IscloseOptions,
-  type IsinOptions,
-  allclose,
-  equal,
-  isclose,
-  isin,
-} from './ops/pointwise/membership.js';
+export { type IscloseOptions, allclose, equal, isclose } from './ops/pointwise/closeness.js';
+export { type IsinOptions, isin } from './ops/pointwise/membership.js';
 export { where } from './ops/pointwise/where.js';
 export { fill, maskedFill } from './ops/pointwise/fill.js';
 

@@ -40,6 +40,7 @@ import * as normGroup from './ops/norm/group.js';
 import * as normInstance from './ops/norm/instance.js';
 import * as normLayer from './ops/norm/layer.js';
 import * as orderSearchSorted from './ops/order/search-sorted.js';
+import * as pointwiseMembership from './ops/pointwise/membership.js';
 import * as pointwiseModifiedBesselI from './ops/pointwise/modified-bessel-i.js';
 import * as pointwisePolygamma from './ops/pointwise/polygamma.js';
 import * as pointwiseRsub from './ops/pointwise/rsub.js';
@@ -103,6 +104,7 @@ const operatorModules = (): readonly object[] => [
   normInstance,
   normLayer,
   orderSearchSorted,
+  pointwiseMembership,
   pointwiseModifiedBesselI,
   pointwisePolygamma,
   pointwiseRsub,

@@ -15,7 +15,7 @@ import * as floatParts from './ops/pointwise/float-parts.js';
 import * as heaviside from './ops/pointwise/heaviside.js';
 import * as integer from './ops/pointwise/integer.js';
 import * as logDomain from './ops/pointwise/log-domain.js';
-import * as membership from './ops/pointwise/membership.js';
+import * as closeness from './ops/pointwise/closeness.js';
 import * as real from './ops/pointwise/real.js';
 import * as special from './ops/pointwise/special.js';
 import * as trigonometricInverse from './ops/pointwise/trigonometric-inverse.js';
@@ -108,7 +108,7 @@ export interface TensorMethods
     MethodsOf<typeof heaviside>,
     MethodsOf<typeof integer>,
     MethodsOf<typeof logDomain>,
-    MethodsOf<typeof membership>,
+    MethodsOf<typeof closeness>,
     MethodsOf<typeof real>,
     MethodsOf<typeof special>,
     MethodsOf<typeof trigonometricInverse>,
@@ -194,7 +194,7 @@ export const METHOD_MODULES: readonly Readonly<Record<string, unknown>>[] = [
   heaviside,
   integer,
   logDomain,
-  membership,
+  closeness,
   real,
   special,
   trigonometricInverse,

@@ -36,6 +36,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   ],
   'Comparison, logic, choice': [
     'pointwise/comparison',
+    'pointwise/closeness',
     'pointwise/membership',
     'pointwise/logical',
     'pointwise/where',
