@@ -11,19 +11,19 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '638.6 kB';
+const EVERYTHING = '640.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
   shared: '22.0 kB',
-  tensor: '176.5 kB',
-  nn: '69.8 kB',
+  tensor: '177.6 kB',
+  nn: '70.2 kB',
   distributed: '27.5 kB',
   onnx: '66.3 kB',
   graph: '35.4 kB',
   passes: '17.0 kB',
   'aot-autograd': '21.5 kB',
-  'dynamo-trace': '45.6 kB',
+  'dynamo-trace': '46.1 kB',
   'inductor-core': '204.6 kB',
   'inductor-cpu': '67.0 kB',
   'inductor-wgsl': '62.7 kB',

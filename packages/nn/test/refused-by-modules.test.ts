@@ -45,10 +45,6 @@ describe('words that an option does not know', () => {
 
 describe('what is given by position', () => {
   it.each<[string, () => unknown]>([
-    ['LeakyReLU(negativeSlope)', () => new nn.LeakyReLU(any({ negativeSlope: 0.2 }))],
-    ['ELU(alpha)', () => new nn.ELU(any({ alpha: 2 }))],
-    ['Hardtanh(minVal, maxVal)', () => new nn.Hardtanh(any({ minVal: -2 }))],
-    ['Softplus(beta, threshold)', () => new nn.Softplus(any({ beta: 2 }))],
     ['Flatten(startDim, endDim)', () => new nn.Flatten(any({ startDim: 0 }))],
     ['Softmax(dim)', () => new nn.Softmax(any({ dim: 1 }))],
   ])('%s is not taken from an object', (written, call) => {
