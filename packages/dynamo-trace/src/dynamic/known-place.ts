@@ -134,7 +134,7 @@ export class KnownPlace {
       }
       if (outs === null) continue;
       if (family.caseOf !== null) {
-        const made = outs.every(isMade) ? outs : outs.filter(isMade);
+        const made = outs.includes(null) ? outs.filter(isMade) : (outs as readonly OutSpec[]);
         if (family.caseOf(args!, made) !== family.own) continue;
       }
       const isPlain = before === this.plain && left.length === 0;
@@ -231,7 +231,7 @@ function operandsOf(step: MakingStep): readonly number[] | null {
 function ownCase(step: MakingStep, args: Arguments, outs: Results): string | null {
   const caseOf = caseOfStep(step);
   if (caseOf === null) return '';
-  return caseOf(args!, outs.every(isMade) ? outs : outs.filter(isMade));
+  return caseOf(args!, outs.includes(null) ? outs.filter(isMade) : (outs as readonly OutSpec[]));
 }
 
 function isMade(spec: OutSpec | null): spec is OutSpec {

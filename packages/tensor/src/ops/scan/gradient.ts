@@ -3,7 +3,6 @@
  */
 import { type ScalarLike, type OptionNames, TesseraError, checkOptionNames } from '@tessera/shared';
 import { callOp } from '../../dispatch/dispatcher.js';
-import { fixedScalar } from '../../kernels/pointwise-kernel.js';
 import { type OpOverload, defineOp } from '../../op/op-overload.js';
 import { formatSizes, wrapDims } from '../../shape.js';
 import { isTensor } from '../../tensor-factory.js';
@@ -29,7 +28,7 @@ function weighted(terms: readonly (readonly [weight: Tensor | number, value: Ten
 }
 
 /** Second-order accurate differences for even spacing. */
-function evenGradient(self: Tensor, spacing: number, dim: number, edgeOrder: number): Tensor {
+function evenGradient(self: Tensor, spacing: ScalarLike, dim: number, edgeOrder: number): Tensor {
   const at = (from: number, to: number | null): Tensor => slice(self, dim, from, to);
   const inner = div(div(sub(at(2, null), at(0, -2)), spacing), 2);
   if (edgeOrder === 1)
@@ -119,7 +118,7 @@ function gradients(
       fail(`dimensions of ${formatSizes(self.sizes)} are smaller than edge_order+1`);
   return dims.map((dim, i) => {
     const by = spacing[i]!;
-    if (!isTensor(by)) return evenGradient(self, fixedScalar(by), dim, edgeOrder);
+    if (!isTensor(by)) return evenGradient(self, by, dim, edgeOrder);
     if (by.ndim !== 1 || by.numel !== self.sizes[dim])
       fail(
         `a spacing is as long as its dimension (${self.sizes[dim]}), not ${formatSizes(by.sizes)}`,
