@@ -21,7 +21,7 @@ export { ProgramCode, SizeFamilies, SizeFamily } from './sizes/size-family.js';
 export { useBoundedKeys } from './lengths/use-bounded-keys.js';
 export { useHistograms } from './lower/use-histograms.js';
 export { useRareDraws } from './lower/use-rare-draws.js';
-export type { Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
+export type { Combine, Expr, ReduceOp, ScalarOp, Stmt } from './ir/expr.js';
 export type {
   AttentionKernel,
   RecurrenceKernel,

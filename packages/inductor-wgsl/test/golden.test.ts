@@ -20,6 +20,7 @@ import {
   embedding,
   layerNorm,
   reduceMatrix,
+  rowSums,
   rowTimesWords,
   sgdStep,
   siluAdd,
@@ -60,6 +61,7 @@ const CASES: readonly (readonly [string, FusedKernel<Size>, WgslTarget, KernelVa
   ['pointwise-at-offsets', siluAdd(4096), BASELINE_TARGET, { offsets: true, slots: [0, 1, 2] }],
   ['in-place-shared-buffer', sgdStep(256), BASELINE_TARGET, { offsets: true, slots: [0, 1, 0] }],
   ['embedding', embedding(32, 64), BASELINE_TARGET],
+  ['row-sums', rowSums(32, 64), BASELINE_TARGET],
   ['dropout', dropout(512), BASELINE_TARGET],
   [
     'attention-causal',

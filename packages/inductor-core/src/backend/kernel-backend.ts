@@ -33,6 +33,8 @@ export interface Capabilities {
   readonly splitReductionThreshold: number;
   /** Whether running reductions (scans) can be generated; where not, they are made of reductions of short blocks. */
   readonly scans?: boolean;
+  /** Whether points that store to one place can combine what they store (`Combine`); where not, results look for their sources. */
+  readonly combines?: boolean;
   /** What lowers attention to attention kernels (`new AttentionKernels({ widest: 128 })`); where absent, scores lie in memory. */
   readonly attention?: AttentionKernels;
   /**

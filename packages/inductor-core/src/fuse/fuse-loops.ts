@@ -133,8 +133,9 @@ function isOrdered({ node }: Member): boolean {
   );
 }
 
-function takesSteps({ node }: Member): boolean {
-  return node.kind === 'pointwise' && node.steps.length > 0;
+/** Whether points of a node may name one place. */
+function meetsOthers({ node }: Member): boolean {
+  return node.kind === 'pointwise' && (node.steps.length > 0 || node.combine !== null);
 }
 
 /** Whether what counts its points in the guest meets them in the same order in the host. */
@@ -223,8 +224,8 @@ function moved(
 /** The group of both, or null if they cannot or should not share a kernel. */
 export function fuseLoops(context: FusionContext, a: LoopGroup, b: LoopGroup): LoopGroup | null {
   if (a.nodes.length + b.nodes.length > MOST_NODES) return null;
-  // What a step reads, the step before may have written.
-  if ([...a.members, ...b.members].some(takesSteps)) return null;
+  // What a step reads, the step before may have written; memory in which points meet is accessed in no other way.
+  if ([...a.members, ...b.members].some(meetsOthers)) return null;
   const [host, guest] = a.inner.length === 0 && b.inner.length > 0 ? [b, a] : [a, b];
   const fit = fitOf(host, guest);
   if (fit === null || !context.fits(a, b)) return null;

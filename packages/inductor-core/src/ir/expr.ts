@@ -179,6 +179,12 @@ export type ReduceOp =
   | 'mean'
   | 'peak';
 
+/**
+ * How points that store to one place combine what they store with what lies there, in any order: sums of int32 and float32,
+ * maxima of int32.
+ */
+export type Combine = 'sum' | 'max';
+
 /** One effect of a kernel's body. */
 export type Stmt =
   /** Writes `value`, rounded or wrapped to the buffer's dtype. */
@@ -189,6 +195,8 @@ export type Stmt =
       readonly value: Expr;
       /** Its value is one of the buffer's dtype, or of no matter, whatever dtype it is computed in. */
       readonly isExact?: true;
+      /** What lies there becomes its sum or maximum with the value. */
+      readonly combine?: Combine;
     }
   /** Accumulates `value` over the inner loop into results `ids`; only in an inner stage. */
   | {

@@ -8,7 +8,7 @@ import {
   numberToBfloat,
   numberToHalf,
 } from '@tessera/tensor/internal';
-import type { Stmt } from './expr.js';
+import type { Combine, Stmt } from './expr.js';
 import type { LoopVar } from './index-expr.js';
 import { type Cell, type Frame, Program } from './interpret-program.js';
 import { castScalar, isFloat } from './scalar-eval.js';
@@ -35,6 +35,10 @@ function stored(value: number, dtype: DType): number {
   return isFloat(dtype) ? value : castScalar(value, dtype, dtype);
 }
 
+function combined(combine: Combine, old: number, value: number): number {
+  return combine === 'sum' ? old + value : Math.max(old, value);
+}
+
 /** A store as an effect. */
 export function storeEffect(
   frame: Frame,
@@ -48,7 +52,9 @@ export function storeEffect(
     const at = index();
     if (at < 0 || at >= data.length)
       frame.fail(`store ${stmt.buf}[${at}] is outside its ${data.length} elements`);
-    const v = stored(value(), dtype);
+    const met =
+      stmt.combine === undefined ? value() : combined(stmt.combine, Number(data[at]), value());
+    const v = stored(met, dtype);
     if (data instanceof BigInt64Array) data[at] = BigInt(v);
     else data[at] = v;
   };

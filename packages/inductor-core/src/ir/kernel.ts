@@ -7,7 +7,8 @@
  *   `inner` stage loops over all `inner` variables and may reduce; an `outer` stage runs once. So
  *   softmax is [inner: max] [inner: sum of exp] [inner: store], and a pointwise kernel is one outer
  *   stage with no inner variables. A running reduction is a scan: each inner point has its result. Where nothing is
- *   reduced, inner points follow each other in order: two of them may store to one place (a scatter).
+ *   reduced, inner points follow each other in order: two of them may store to one place (a scatter). So may outer
+ *   points whose stores combine with what lies there.
  * - `MatmulKernel`: `acc[b,m,n] = Σ_k a(b,m,k) · b(b,k,n)` where both operands are arbitrary expressions
  *   (the prologue) and the epilogue stores any expressions of `acc`. A convolution is a matmul whose
  *   operand is a masked load at image coordinates (implicit GEMM); m, n and k are lists of loop
@@ -27,7 +28,7 @@
  *
  * Invariants (checked by `verifyKernel`): every `load`/`store` names a parameter with the right access;
  * every symbol is a loop variable in scope; an `acc` is read only in a stage after the one that
- * reduces it; within one kernel a buffer that is both read and written is read only at the index at
+ * reduces it; a buffer in which stores combine is accessed by one store alone; within one kernel any other buffer that is both read and written is read only at the index at
  * which it is written, by the same (outer, inner) point, before the write; and an inner stage with a
  * reduction of two results (`welford`, `online_softmax`) writes nothing that its reductions read, so that
  * it may run in two passes.

@@ -168,13 +168,16 @@ export class ExprPrinter {
   }
 }
 
+/** What a store does with what lies there. */
+const SYMBOL = { put: '=', sum: '+=', max: 'max=' } as const;
+
 function printBody(body: readonly Stmt[], indent: string): string[] {
   const printer = new ExprPrinter(indent);
   for (const stmt of body) {
     printer.emit(stmtRoots(stmt));
     if (stmt.kind === 'store')
       printer.line(
-        `${stmt.buf}[${printIndex(stmt.index, printer.name)}] = ${printer.name(stmt.value)}`,
+        `${stmt.buf}[${printIndex(stmt.index, printer.name)}] ${SYMBOL[stmt.combine ?? 'put']} ${printer.name(stmt.value)}`,
       );
     else
       printer.line(

@@ -261,9 +261,21 @@ class Verifier {
     if (param.access === 'read') this.fail(`'${stmt.buf}' is read-only but stored to`);
     if (param.dtype !== stmt.value.dtype && stmt.isExact !== true)
       this.fail(`a ${stmt.value.dtype} is stored to '${stmt.buf}' of ${param.dtype}`);
+    if (stmt.combine !== undefined) this.combined(stmt, param);
     this.symbols(stmt.index, scope);
     const indices = this.stores.get(stmt.buf) ?? new Set();
     this.stores.set(stmt.buf, indices.add(this.textOf(stmt.index)));
+  }
+
+  /** Memory in which points meet is accessed in no other way. */
+  private combined(
+    { buf, combine, value }: Stmt & { kind: 'store' },
+    { access }: BufferParam,
+  ): void {
+    if (value.dtype !== 'int32' && (combine === 'max' || value.dtype !== 'float32'))
+      this.fail(`a ${combine} of ${value.dtype} is stored to '${buf}'`);
+    if (access !== 'write' || this.stores.has(buf) || this.kernel.kind !== 'loop')
+      this.fail(`'${buf}' is accessed where points meet in it`);
   }
 
   private exprs(

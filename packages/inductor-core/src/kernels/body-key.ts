@@ -74,8 +74,8 @@ class KeyWriter {
     return this.numbers.get(expr)!;
   }
 
-  store({ buffer, index, value }: BodyStore): string {
-    return `${this.storage(buffer.name)} ${this.context.ir.idOf(index)} ${this.of(value)};`;
+  store({ buffer, index, value, combine }: BodyStore): string {
+    return `${this.storage(buffer.name)} ${this.context.ir.idOf(index)} ${this.of(value)} ${combine ?? ''};`;
   }
 }
 

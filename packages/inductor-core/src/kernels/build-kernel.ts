@@ -139,6 +139,7 @@ class Settler {
       buf: this.parameters.nameOf(store.buffer),
       index,
       value: this.expr(store.value),
+      ...(store.combine !== undefined && { combine: store.combine }),
     };
   }
 }

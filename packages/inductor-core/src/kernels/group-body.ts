@@ -5,7 +5,7 @@
  * stored. Buffers are still named as in the graph.
  */
 import type { DType } from '@tessera/tensor';
-import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { Combine, Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { indexValues, postorder } from '../ir/walk.js';
 import { recurrenceRoots } from '../ir/kernel-parts.js';
@@ -23,6 +23,7 @@ export interface BodyStore {
   readonly value: Expr;
   /** Whether it happens at every inner point. */
   readonly inner: boolean;
+  readonly combine?: Combine;
 }
 
 /** A reduction over the inner points into results `ids`, or a scan over them. */

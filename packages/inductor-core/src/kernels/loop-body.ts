@@ -56,6 +56,7 @@ function flatten(context: FusionContext, group: LoopGroup): Flat {
           index: context.indexIn(member, write),
           value: stored,
           inner,
+          ...(node.kind === 'pointwise' && node.combine !== null && { combine: node.combine }),
         });
     };
     if (node.kind === 'pointwise') {

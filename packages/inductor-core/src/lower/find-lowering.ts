@@ -52,6 +52,7 @@ import { reductionLowerings } from './ops/reduction.js';
 import { type LoweringFn, registeredLowering, registeredOps } from './registry.js';
 import { scanLowerings } from './ops/scan.js';
 import { scatterReduceLowerings } from './ops/scatter-reduce.js';
+import { indexPutLowerings } from './ops/index-put.js';
 import { scatterLowerings } from './ops/scatter.js';
 import { searchLowerings } from './ops/search.js';
 import { softmaxDecompositions } from './ops/softmax.js';
@@ -103,6 +104,7 @@ const LOWERINGS: Readonly<Record<string, LoweringFn>> = {
   ...randomLowerings,
   ...indexingLowerings,
   ...scatterLowerings,
+  ...indexPutLowerings,
   ...scatterReduceLowerings,
   ...scanLowerings,
   ...searchLowerings,

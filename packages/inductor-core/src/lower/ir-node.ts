@@ -8,7 +8,7 @@
  */
 import type { Size } from '@tessera/shared';
 import type { DType, Tensor } from '@tessera/tensor';
-import type { Expr, ReduceOp } from '../ir/expr.js';
+import type { Combine, Expr, ReduceOp } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import type { AttentionKernel, ExternArg, RecurrenceKernel } from '../ir/kernel.js';
 import { recurrenceRoots } from '../ir/kernel-parts.js';
@@ -59,6 +59,8 @@ export interface PointwiseNode extends Work {
   readonly vars: readonly SizedLoop[];
   /** Variables whose points follow each other in order, because several of them may name one place of the part. */
   readonly steps: readonly SizedLoop[];
+  /** How points that name one place of the part combine with what was there; null: no two do, or they take steps. */
+  readonly combine: Combine | null;
   readonly value: Expr;
   /**
    * The buffer is memory that is overwritten. Without a part, it is an argument, of which every other access reads the

@@ -1,8 +1,7 @@
 /**
  * @file `Lowering`: the state of lowering one graph.
  *
- * Holds the builder, the buffers and nodes made so far, and the coordinates of every load. Operator
- * lowerings talk to it: `pointwise` makes a lazy value, `storeValue` and `addReduction` make nodes.
+ * Holds the builder, buffers and nodes so far: `pointwise` makes a lazy value, `storeValue` and `addReduction` nodes.
  */
 import { ProgramOrder } from './program-order.js';
 import type { ValueCheck } from '@tessera/tensor/internal';
@@ -292,6 +291,7 @@ export class Lowering {
       part: null,
       vars: this.loopVars(out.sizes),
       steps: [],
+      combine: null,
       value: this.ir.cast(expr, out.dtype),
       mutation,
       ...this.workOf([expr], false),

@@ -1,24 +1,25 @@
 /**
  * @file Nodes that store to a part of a buffer: beside nodes that fill the rest, or over what was there.
  */
-import type { Expr } from '../ir/expr.js';
+import type { Combine, Expr } from '../ir/expr.js';
 import type { IndexExpr, SizedLoop } from '../ir/index-expr.js';
 import { type IrBuffer, memoryOf } from './ir-node.js';
 import type { Lowering } from './lowering.js';
 import type { Shape } from './shape-math.js';
 
-/**
- * Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`; along the dimensions
- * `steps` one element after another.
- */
+/** How elements that have the same place meet: one after another along the dimensions `along`, or combined. */
+export type Meeting = { readonly along: readonly number[] } | { readonly combine: Combine };
+
+/** Adds a node that stores `expr`, over the canonical variables of `sizes`, to a part of `out`. */
 export function addPart(
   l: Lowering,
   out: IrBuffer,
   sizes: Shape,
   expr: Expr,
   part: readonly IndexExpr[],
-  steps: readonly number[] = [],
+  meeting: Meeting = { along: [] },
 ): void {
+  const steps = 'along' in meeting ? meeting.along : [];
   const mutation = out.before !== null;
   const along = (areSteps: boolean): SizedLoop[] =>
     l.loopVars(sizes.map((size, d) => (steps.includes(d) === areSteps ? size : 1)));
@@ -29,6 +30,7 @@ export function addPart(
     part,
     vars: along(false),
     steps: along(true),
+    combine: 'combine' in meeting ? meeting.combine : null,
     value: l.ir.cast(expr, out.dtype),
     mutation,
     ...l.workOf([expr], mutation),
@@ -45,10 +47,10 @@ export function addOverwrite(
   sizes: Shape,
   expr: Expr,
   part: readonly IndexExpr[],
-  steps?: readonly number[],
+  meeting?: Meeting,
 ): IrBuffer {
   const name = `${memoryOf(before).name}_${l.nodes.length}`;
   const out: IrBuffer = { ...before, name, output: -1, before };
-  addPart(l, out, sizes, expr, part, steps);
+  addPart(l, out, sizes, expr, part, meeting);
   return out;
 }

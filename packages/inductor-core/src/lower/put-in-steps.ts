@@ -48,7 +48,7 @@ export function putInSteps(
   let buffer = l.storeValue(l.ir.cast(self.expr, dtype), dtype, self.shape, self.layout);
   for (const { coords, put } of puts) {
     const value = put(l.loadBuffer(buffer, coords));
-    buffer = addOverwrite(l, buffer, sizes, value, coords, along);
+    buffer = addOverwrite(l, buffer, sizes, value, coords, { along });
   }
   return l.fromBuffer(buffer);
 }

@@ -2,7 +2,7 @@
  * @file Sums of the rows that have the same key: gradients of tables that were looked up in, rows of bags.
  *
  * Where points of loops follow an order, rows are added one after another (put-in-steps.ts). Elsewhere each sum looks at
- * all rows or, where that is much, partial sums are joined in rounds: after round r a row has the sum of its own and of
+ * all rows or, where that is much, rows are added at once if that is possible (put-combined.ts), or partial sums are joined in rounds: after round r a row has the sum of its own and of
  * up to 2^r - 1 rows before it with its key, so after log₂ rounds the last row of each key has the whole sum. With n
  * keys, p rows and c columns that takes p c log p additions and n p + p² comparisons instead of n p c of both. No form
  * multiplies rows by zero: an infinity or NaN is in the sum of its key only. @see Hillis and Steele, "Data parallel
@@ -18,12 +18,16 @@ import { checkedPosition, position } from './checked-value.js';
 import { ExprMath } from './expr-math.js';
 import type { LoweredTensor } from './lowered-tensor.js';
 import type { Lowering } from './lowering.js';
-import { sumInSteps, takesSteps } from './put-in-steps.js';
+import { combinesFaster, sumAtPlaces } from './put-combined.js';
+import { takesSteps } from './put-in-steps.js';
 import { accumulateDtype } from './reduce.js';
 import { reduceOver } from './ops/distance.js';
 
 /** Comparisons from which rounds pay for their launches. */
 const MANY_COMPARISONS = 2 ** 20;
+
+/** Comparisons of rounds from which stores that combine pay for memory of their own (put-combined.ts). */
+const COMPARISONS_OF_ROUNDS = 2 ** 29;
 
 /** Rows [rows, columns] with keys. */
 export interface KeyedRows {
@@ -43,14 +47,14 @@ export interface KeyedRows {
 /** [keys, columns]; see the file header. */
 export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
   const { rows, columns, dtype, value, key, keys, checkedBy } = given;
-  if (takesSteps(l)) {
+  if (takesSteps(l) || combinesRows(l, given)) {
     const sizes = [rows, columns];
     const [row, column] = l.vars(sizes);
     const own = key(row!);
     const place =
       checkedBy === undefined ? position(l, own, keys) : checkedPosition(l, checkedBy, own, keys);
     const term = { coords: [place, column!], value: value(row!, column!) };
-    const sum = sumInSteps(l, [keys, columns], dtype, { sizes, along: [0] }, [term]);
+    const sum = sumAtPlaces(l, [keys, columns], dtype, { sizes, along: [0] }, [term]);
     if (sum !== null) return sum;
   }
   const m = new ExprMath(l.ir);
@@ -75,6 +79,14 @@ export function sumsByKey(l: Lowering, given: KeyedRows): LoweredTensor {
   const at = l.pointwise([keys], last).load([own!]);
   const sum = sums.load([position(l, at, rows), column!]);
   return l.pointwise(sizes, m.cast(l.ir.masked(m.ge(at, 0), sum, 0), dtype));
+}
+
+/** Whether rows that are added at their keys are better than rounds: neighbours with one key would wait for each other. */
+function combinesRows(l: Lowering, given: KeyedRows): boolean {
+  const { rows, columns, keys, isSorted = false } = given;
+  const comparisons = sizeHint(rows) * (sizeHint(rows) + sizeHint(keys));
+  if (isSorted || comparisons < COMPARISONS_OF_ROUNDS) return false;
+  return combinesFaster(l, sizeMul(keys, columns), rows, sizeMul(rows, columns), 'float32');
 }
 
 /** Sums of each row and all before it with its key, [rows, columns]. */
@@ -116,7 +128,7 @@ function sumsAtRows(
   return sums;
 }
 
-/** How often `count` places name each of `size`, taken one after another; null where comparing each with all is as good. */
+/** How often `count` places name each of `size`, each counted by itself; null where comparing each with all is as good. */
 export function countInSteps(
   l: Lowering,
   size: Size,
@@ -124,9 +136,10 @@ export function countInSteps(
   place: (i: IndexExpr) => Expr,
   counts: (i: IndexExpr) => Expr = () => l.ir.const('int32', 1),
 ): LoweredTensor | null {
-  if (affordable(l, size, count, count, 'scatter')) return null;
+  const isFast = combinesFaster(l, size, count, count, 'int32');
+  if (!isFast && affordable(l, size, count, count, 'scatter')) return null;
   const [i] = l.vars([count]);
   const value = l.ir.cast(counts(i!), 'int32');
   const coords = [position(l, place(i!), size)];
-  return sumInSteps(l, [size], 'int32', { sizes: [count], along: [0] }, [{ coords, value }]);
+  return sumAtPlaces(l, [size], 'int32', { sizes: [count], along: [0] }, [{ coords, value }]);
 }

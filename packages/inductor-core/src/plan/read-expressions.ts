@@ -95,6 +95,7 @@ export class ExpressionReader {
         buf: json.field('buf').name(PARAMETER),
         index: this.index(json.field('index')),
         value,
+        ...(json.optional('combine') && { combine: json.field('combine').oneOf(['sum', 'max']) }),
       };
     return {
       kind: 'reduce',

@@ -10,6 +10,7 @@ import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import {
   checksOf,
   checksOfAll,
+  kernelStmts,
   type Expr,
   type GeneratedKernel,
   type KernelChecks,
@@ -49,6 +50,7 @@ export class ProgramBuilder {
   private readonly uniforms: UniformField[] = [];
   private readonly uniformLines: string[] = [];
   private readonly checks: KernelChecks;
+  private readonly adders = new Map<string, string>();
   private readonly checkFunctions = new Map<Width, string>();
   private failedName = '';
   private usesF16 = false;
@@ -94,6 +96,27 @@ export class ProgramBuilder {
     body.line(`atomicStore(&${failed}[1], uniforms.first_check + number);`);
     body.line(`atomicStore(&${failed}[2], bitcast<u32>(subject));`);
     this.addFunction(`${name}(number: u32, subject: i32)`, body);
+    return name;
+  }
+
+  /**
+   * Name of the function that adds to a float32 of a buffer in which stores combine: `(index, value)`. Nothing waits for
+   * zeros, which sources that do not count give.
+   */
+  floatAdder({ variable }: BufferAccess): string {
+    let name = this.adders.get(variable);
+    if (name !== undefined) return name;
+    this.adders.set(variable, (name = this.names.fresh('add_float')));
+    const body = new CodeBlock();
+    body.line('if (value == 0.0) { return; }');
+    body.line(`var seen = atomicLoad(&${variable}[index]);`);
+    body.line('loop {');
+    body.line('  let sum = bitcast<u32>(bitcast<f32>(seen) + value);');
+    body.line(`  let met = atomicCompareExchangeWeak(&${variable}[index], seen, sum);`);
+    body.line('  if (met.exchanged) { break; }');
+    body.line('  seen = met.old_value;');
+    body.line('}');
+    this.addFunction(`${name}(index: u32, value: f32)`, body);
     return name;
   }
 
@@ -227,6 +250,7 @@ export class ProgramBuilder {
     pairedBuffers: ReadonlySet<string>,
   ): void {
     const { kernel, target } = this;
+    const combined = combinedBuffers(kernel);
     const groups: number[][] = [];
     for (const [index, slot] of variant.slots.entries()) (groups[slot] ??= []).push(index);
     const bindings = groups.length + Math.min(this.checks.list.length, 1);
@@ -257,11 +281,13 @@ export class ProgramBuilder {
       const access = params.every((param) => param.access === 'read') ? 'read' : 'read_write';
       const vector = vectorBuffers.has(params[0].name);
       const paired = params.every(({ name }) => pairedBuffers.has(name));
-      const element = paired
-        ? vector
-          ? 'vec4u'
-          : `vec2<${typeName(storage, 1)}>`
-        : typeName(storage, vector ? 4 : 1);
+      const element = combined.has(params[0].name)
+        ? `atomic<${storage === 'i32' ? 'i32' : 'u32'}>`
+        : paired
+          ? vector
+            ? 'vec4u'
+            : `vec2<${typeName(storage, 1)}>`
+          : typeName(storage, vector ? 4 : 1);
       const variable = this.names.claim(params[0].name);
       this.slots.push({ access, params: members });
       this.declarations.push(
@@ -279,6 +305,17 @@ export class ProgramBuilder {
       }
     }
   }
+}
+
+/** The buffers in which stores combine. */
+function combinedBuffers(kernel: GeneratedKernel<Size> | JoinedKernel): Set<string> {
+  const kernels = kernel.kind === 'joined' ? kernel.parts : [kernel];
+  const stores = kernels.flatMap((each) => kernelStmts(each));
+  return new Set(
+    stores.flatMap((stmt) =>
+      stmt.kind === 'store' && stmt.combine !== undefined ? [stmt.buf] : [],
+    ),
+  );
 }
 
 /** A kernel uses a name that means nothing where it stands. */

@@ -62,6 +62,7 @@ export function wgslCapabilities(target: WgslTarget): Capabilities {
         width >= KEPT.narrowest && 4 * count <= Math.min(KEPT.bytes, target.maxBindingBytes),
     }),
     recurrences: 'registers',
+    combines: true,
     ...(target.software ? {} : { factoredRows: FACTORED_ROWS, rewriteLowered: turnedRows }),
   };
 }

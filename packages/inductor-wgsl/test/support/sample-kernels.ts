@@ -332,6 +332,25 @@ export function embedding(count: number, width: number): LoopKernel {
   );
 }
 
+/** Rows that are added to those of a table that ids name. */
+export function rowSums(count: number, width: number): LoopKernel {
+  const b = new IrBuilder();
+  const [i, j] = [b.sym('i0', count), b.sym('i1', width)];
+  const id = b.value(b.load('int64', 'ids', i));
+  const value = b.load('float32', 'rows', b.add(b.scale(i, width), j));
+  const index = b.add(b.mul(id, b.int(width)), j);
+  return loop(
+    'row_sums',
+    [read('ids', 'int64'), read('rows'), write('table')],
+    [
+      { name: 'i0', size: count },
+      { name: 'i1', size: width },
+    ],
+    [],
+    [{ kind: 'outer', body: [{ kind: 'store', buf: 'table', index, value, combine: 'sum' }] }],
+  );
+}
+
 /** Concatenation of two vectors as masked loads. */
 export function concatenation(first: number, second: number): LoopKernel {
   const b = new IrBuilder();

@@ -11,7 +11,8 @@ import { reduceOver } from './distance.js';
 import { ExprMath } from '../expr-math.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { putInSteps, sumInSteps } from '../put-in-steps.js';
+import { sumAtPlaces } from '../put-combined.js';
+import { putInSteps } from '../put-in-steps.js';
 import { accumulateDtype } from '../reduce.js';
 import type { LoweredArg, RuntimeScalar } from '../registry.js';
 import { fixed, isEmpty, isSame } from '../shape-math.js';
@@ -226,7 +227,7 @@ const backward: SizedLoweringOf<'aten::_embedding_bag_backward'> = (l, args, cal
     const kept = m.where(m.gt(sizes.load([b]), 0), m.cast(grad.load([b, column!]), acc), 0);
     const steps = { sizes: [bags, width], along: [0] };
     const term = { coords: [position(l, won, rows!), column!], value: kept };
-    const sum = sumInSteps(l, call.shape, call.dtype, steps, [term]);
+    const sum = sumAtPlaces(l, call.shape, call.dtype, steps, [term]);
     if (sum !== null) return sum;
     const [v, d] = l.vars(call.shape);
     const total = reduceOver(l, 'sum', call.shape, bags, (bag) => {

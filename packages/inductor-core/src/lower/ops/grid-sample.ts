@@ -13,7 +13,7 @@ import { ExprMath } from '../expr-math.js';
 import { BICUBIC, type GridTap, type Sampling, gridTaps, roundedTo } from './grid-taps.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
-import { sumInSteps } from '../put-in-steps.js';
+import { combinesFaster, sumAtPlaces } from '../put-combined.js';
 import { accumulateDtype } from '../reduce.js';
 import { type Shape, isEmpty, numelOf } from '../shape-math.js';
 import type { LoweredArg } from '../registry.js';
@@ -144,8 +144,8 @@ function imageGradient(
   });
 }
 
-/** The same as sums of what points give their taps, one after another. */
-function imageGradientInSteps(
+/** The same as sums of what points give their taps. */
+function imageGradientAtPlaces(
   l: Lowering,
   gradient: LoweredTensor,
   grid: LoweredTensor,
@@ -165,7 +165,7 @@ function imageGradientInSteps(
     return { coords: [n!, c!, ...places], value: m.where(exists, m.mul(given, share), 0) };
   });
   const along = points.map((_, d) => d + 2);
-  return sumInSteps(l, sizes, sampling.dtype, { sizes: shape, along }, terms);
+  return sumAtPlaces(l, sizes, sampling.dtype, { sizes: shape, along }, terms);
 }
 
 /** An index as a number; a computed one is the number that it was made of. */
@@ -218,9 +218,11 @@ const backward: LoweringOf<'aten::grid_sampler_2d_backward' | 'aten::grid_sample
   const isNothing = isEmpty(dy.shape);
   const [dInput, dGrid] = call.results.map((result) => result!.shape);
   const points = numelOf(dy.shape.slice(2));
-  const gradient = affordable(l, numelOf(dInput), points, numelOf(dy.shape), 'product')
-    ? imageGradient
-    : imageGradientInSteps;
+  const [elements, sources] = [numelOf(dInput), numelOf(dy.shape)];
+  const isProduct =
+    affordable(l, elements, points, sources, 'product') &&
+    !combinesFaster(l, elements, points, sources, 'float32');
+  const gradient = isProduct ? imageGradient : imageGradientAtPlaces;
   const dImage =
     wantsImage && !isNothing ? gradient(l, dy, g, dInput, sampling) : none(x.dtype, dInput);
   if (dImage === null) return null;

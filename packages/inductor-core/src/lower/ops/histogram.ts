@@ -14,7 +14,8 @@ import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type LoweringCall, RuntimeScalar } from '../registry.js';
-import { sumInSteps, takesSteps } from '../put-in-steps.js';
+import { sumAtPlaces } from '../put-combined.js';
+import { takesSteps } from '../put-in-steps.js';
 import { isEmpty, numelOf } from '../shape-math.js';
 import { type LoweringOf, type LoweringTable, lowerings } from '../typed-lowering.js';
 import { reduceOver } from './distance.js';
@@ -77,13 +78,15 @@ function foundEnds(l: Lowering, x: LoweredTensor, low: End, high: End): readonly
 /** What lies in each bin: the number of elements or the sum of their weights; `bin` of those in no bin is -1. */
 function filled(l: Lowering, bins: number, bin: LoweredTensor, weight: LoweredTensor | null): Expr {
   const m = new ExprMath(l.ir);
-  if (takesSteps(l) && weight === null) {
-    const [i] = l.vars(bin.shape);
-    const at = bin.load([i!]);
-    const term = { coords: [position(l, m.max(at, 0), bins)], value: m.cast(m.ge(at, 0), 'int32') };
-    const counts = sumInSteps(l, [bins], 'int32', { sizes: bin.shape, along: [0] }, [term]);
-    if (counts !== null) return m.cast(counts.expr, 'float32');
-  }
+  const [i] = l.vars(bin.shape);
+  const at = bin.load([i!]);
+  const isThere = m.ge(at, 0);
+  const dtype = weight === null ? 'int32' : 'float32';
+  const value = weight === null ? m.cast(isThere, dtype) : m.where(isThere, weight.load([i!]), 0);
+  const term = { coords: [position(l, m.max(at, 0), bins)], value };
+  const steps = { sizes: bin.shape, along: [0] };
+  const counts = sumAtPlaces(l, [bins], dtype, steps, [term]);
+  if (counts !== null) return m.cast(counts.expr, 'float32');
   const [own] = l.vars([bins]);
   const sums = reduceOver(l, 'sum', [bins], bin.shape[0]!, (i) =>
     m.where(

@@ -4,9 +4,9 @@
  *
  * Short blocks are ordered by counting, then neighbours are merged until one is left. Every place of a merged
  * block finds by bisection how many of the elements before it come from the first half, so all places are
- * computed at once. @see Green, Odeh, Birk, "Merge Path", 2014
+ * computed at once. Where only the first places are wanted, blocks stop growing at their number. @see Green, Odeh, Birk, "Merge Path", 2014
  */
-import { type Size, isMultiple, sizeSub } from '@tessera/shared';
+import { type Size, isMultiple, sizeCeilDiv, sizeKnown, sizeMul, sizeSub } from '@tessera/shared';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
 import { ExprMath } from '../expr-math.js';
@@ -15,6 +15,7 @@ import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { reducePlan } from '../reduce.js';
 import { isLarger } from '../shape-math.js';
+import { permuteTensor } from './view-maps.js';
 
 /** A tensor whose rows along a dimension are put in order; what comes first of two elements is `before`. */
 export interface MergedRows {
@@ -28,14 +29,58 @@ export interface MergedRows {
 /** Elements of the blocks that are ordered by counting. */
 const BLOCK = 64;
 
-/** For each place in order, the position of the element that takes it, as int32; equal elements stay in order. */
-export function mergedOrder(rows: MergedRows): LoweredTensor {
+/**
+ * For each place in order, the position of the element that takes it, as int32; equal elements stay in order. If few places
+ * are asked for, blocks keep no more than may have one: each round leaves half of the work.
+ */
+export function mergedOrder(rows: MergedRows, places: Size): LoweredTensor {
+  const { l, x, at } = rows;
+  const last = x.shape.length - 1;
+  if (at === last) return orderOfRows(rows, places);
+  const around = x.shape.map((_, d) => d).filter((d) => d !== at);
+  const moved = permuteTensor(l, x, [...around, at]);
+  const copy = l.fromBuffer(l.storeValue(moved.expr, x.dtype, moved.shape, null));
+  const order = orderOfRows({ ...rows, x: copy, at: last }, places);
+  order.realize();
+  return permuteTensor(l, order, [
+    ...around.slice(0, at),
+    last,
+    ...around.slice(at).map((d) => d - 1),
+  ]);
+}
+
+/** The same along the last dimension, where elements of a row are next to each other in memory. */
+function orderOfRows(rows: MergedRows, places: Size): LoweredTensor {
   let order = blockOrder(rows);
-  for (let size = BLOCK; isLarger(rows.length, size); size *= 2) {
-    order.realize();
-    order = mergePairs(rows, order, size);
+  let size = BLOCK;
+  const isShort = (): boolean => sizeKnown(places, '<=', size) === true;
+  for (; isLarger(rows.length, size) && !isShort(); size *= 2)
+    order = mergePairs(rows, inOrder(rows, order), size);
+  let count = rows.length;
+  while (isLarger(count, size)) {
+    order = mergeFirsts(rows, inOrder(rows, order), size, count);
+    count = sizeMul(sizeCeilDiv(count, 2 * size), size);
   }
   return order;
+}
+
+/** Positions of elements in the order of each block, and the elements; in memory. */
+interface Ordered {
+  readonly order: LoweredTensor;
+  readonly values: LoweredTensor;
+}
+
+/**
+ * Elements lie in order too, where bisection reads them: places next to each other look at the same ones. They are read
+ * where the order is made, in one kernel.
+ */
+function inOrder({ l, x, at, length }: MergedRows, order: LoweredTensor): Ordered {
+  order.realize();
+  const from = position(l, new ExprMath(l.ir).max(order.expr, 0), length);
+  const vars = l.vars(order.shape).map((v, d) => (d === at ? from : v));
+  const values = l.pointwise(order.shape, x.load(vars));
+  values.realize();
+  return { order, values };
 }
 
 /** `vars` with another position along the rows. */
@@ -79,7 +124,7 @@ function blockOrder(rows: MergedRows): LoweredTensor {
 }
 
 /** Merges ordered blocks of `size` two by two. */
-function mergePairs(rows: MergedRows, order: LoweredTensor, size: number): LoweredTensor {
+function mergePairs(rows: MergedRows, { order, values }: Ordered, size: number): LoweredTensor {
   const { l, x, at, length } = rows;
   const m = new ExprMath(l.ir);
   const int = (e: IndexExpr): Expr => l.ir.index('int32', e);
@@ -89,27 +134,74 @@ function mergePairs(rows: MergedRows, order: LoweredTensor, size: number): Lower
   const place = int(l.ir.sub(here, start));
   const firsts = m.min(m.sub(m.term(length, 'int32'), base), size);
   const seconds = m.max(m.min(m.sub(m.term(sizeSub(length, size), 'int32'), base), size), 0);
-  const element = (offset: Expr): { readonly at: Expr; readonly value: Expr } => {
-    const from = order.load(along(rows, position(l, m.add(base, offset), length)));
-    return { at: from, value: x.load(along(rows, position(l, from, length))) };
-  };
-  const second = (k: Expr): ReturnType<typeof element> => element(m.add(k, size));
+  const from = (offset: Expr): IndexExpr[] => along(rows, position(l, m.add(base, offset), length));
+  const value = (offset: Expr): Expr => values.load(from(offset));
+  const second = (k: Expr): Expr => m.add(k, size);
   // How many of the `place` elements before this one are of the first block.
-  let low = m.max(m.sub(place, seconds), 0);
-  let high = m.min(place, firsts);
-  for (let steps = Math.ceil(Math.log2(size + 1)); steps > 0; steps--) {
-    const middle = l.ir.op('truncdiv', [m.add(low, high), m.term(2, 'int32')]);
-    const other = second(m.sub(m.sub(place, middle), 1));
-    const isOpen = m.lt(low, high);
-    const isFewer = m.and(isOpen, rows.before(other.value, element(middle).value));
-    const isMore = m.and(isOpen, l.ir.op('not', [isFewer]));
-    high = m.where(isFewer, middle, high);
-    low = m.where(isMore, m.add(middle, 1), low);
-  }
-  const [a, b] = [element(low), second(m.sub(place, low))];
+  const least = m.max(m.sub(place, seconds), 0);
+  const low = bisected(l, [least, m.min(place, firsts)], Math.ceil(Math.log2(size + 1)), (middle) =>
+    rows.before(value(second(m.sub(m.sub(place, middle), 1))), value(middle)),
+  );
+  const [a, b] = [low, second(m.sub(place, low))];
   const takesSecond = m.and(
     m.lt(m.sub(place, low), seconds),
-    l.ir.op('or', [m.ge(low, firsts), rows.before(b.value, a.value)]),
+    l.ir.op('or', [m.ge(low, firsts), rows.before(value(b), value(a))]),
   );
-  return l.pointwise(x.shape, m.where(takesSecond, b.at, a.at));
+  return l.pointwise(x.shape, m.where(takesSecond, order.load(from(b)), order.load(from(a))));
+}
+
+/** The least number between the ends from which on `isFewer` holds, in so many steps; the upper end where it never does. */
+function bisected(
+  l: Lowering,
+  ends: readonly [Expr, Expr],
+  steps: number,
+  isFewer: (middle: Expr) => Expr,
+): Expr {
+  const m = new ExprMath(l.ir);
+  let [low, high] = ends;
+  for (; steps > 0; steps--) {
+    const middle = l.ir.op('truncdiv', [m.add(low, high), m.term(2, 'int32')]);
+    const isOpen = m.lt(low, high);
+    const isBelow = m.and(isOpen, isFewer(middle));
+    const isAbove = m.and(isOpen, l.ir.op('not', [isBelow]));
+    high = m.where(isBelow, middle, high);
+    low = m.where(isAbove, m.add(middle, 1), low);
+  }
+  return low;
+}
+
+/** The first `size` of each two neighbouring blocks of as many, of which `count` places are filled; -1 where there is none. */
+function mergeFirsts(
+  rows: MergedRows,
+  { order, values }: Ordered,
+  size: number,
+  count: Size,
+): LoweredTensor {
+  const { l, x, at } = rows;
+  const m = new ExprMath(l.ir);
+  const int = (e: IndexExpr): Expr => l.ir.index('int32', e);
+  const sizes = x.shape.map((own, d) =>
+    d === at ? sizeMul(sizeCeilDiv(count, 2 * size), size) : own,
+  );
+  const vars = l.vars(sizes);
+  const base = int(l.ir.scale(l.ir.div(vars[at]!, size), 2 * size));
+  const place = int(l.ir.mod(vars[at]!, size));
+  const from = (offset: Expr): IndexExpr[] => {
+    const index = position(l, m.add(base, offset), count);
+    return vars.map((v, d) => (d === at ? index : v));
+  };
+  const value = (offset: Expr): Expr => values.load(from(offset));
+  const origin = (offset: Expr): Expr =>
+    l.ir.masked(m.lt(m.add(base, offset), m.term(count, 'int32')), order.load(from(offset)), -1);
+  /** Whether an element of the second block comes before one of the first. */
+  const isBefore = (b: Expr, a: Expr): Expr =>
+    m.and(m.ge(origin(b), 0), l.ir.op('or', [m.lt(origin(a), 0), rows.before(value(b), value(a))]));
+  const second = (k: Expr): Expr => m.add(k, size);
+  const none = l.ir.const('int32', 0);
+  // How many of the `place` elements before this one are of the first block.
+  const low = bisected(l, [none, place], Math.ceil(Math.log2(size)), (middle) =>
+    isBefore(second(m.sub(m.sub(place, middle), 1)), middle),
+  );
+  const [a, b] = [low, second(m.sub(place, low))];
+  return l.pointwise(sizes, m.where(isBefore(b, a), origin(b), origin(a)));
 }

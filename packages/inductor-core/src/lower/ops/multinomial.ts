@@ -29,7 +29,7 @@ const multinomial: LoweringOf<'aten::multinomial'> = (l, [self, count, replaceme
   const drawn =
     replacement === true && Number(count) > 1
       ? withReplacement(rows, call.sizes)
-      : withoutReplacement(rows);
+      : withoutReplacement(rows, call.sizes);
   drawn.realize();
   const vars = l.vars(call.sizes);
   const m = new ExprMath(l.ir);
@@ -64,7 +64,7 @@ function refused(rows: Rows): LoweredTensor {
 }
 
 /** The categories in the order in which their clocks ring; those without weight never do and come last. */
-function withoutReplacement(rows: Rows): LoweredTensor {
+function withoutReplacement(rows: Rows, sizes: readonly number[]): LoweredTensor {
   const { l, x, at } = rows;
   const m = new ExprMath(l.ir);
   const largest = ofRows(rows, 'max', (w) => w);
@@ -72,7 +72,7 @@ function withoutReplacement(rows: Rows): LoweredTensor {
   const wait = m.neg(l.ir.op('log1p', [m.neg(draw(l, 'uniform', x.sizes))]));
   const rings = l.pointwise(x.sizes, m.where(m.gt(x.expr, 0), m.div(wait, share), Infinity));
   rings.realize();
-  return orderOf({ ...rows, x: rings }, false);
+  return orderOf({ ...rows, x: rings }, false, sizes);
 }
 
 /** How many running sums a uniform part of the whole reaches, at most the last category with a weight. */

@@ -5,7 +5,7 @@
  * each other, and a second reduction finds who has each place. That is two comparisons of all pairs: fast
  * for short rows. Longer ones are left to the reference kernel, or merged where there is none (`merge-order.ts`).
  */
-import { type Size, sizeFloorDiv, sizeSub } from '@tessera/shared';
+import { type Size, SymInt, sizeAdd, sizeFloorDiv, sizeSub } from '@tessera/shared';
 import { type DType, isFloatingPoint } from '@tessera/tensor';
 import { wrapDim } from '@tessera/tensor/internal';
 import type { Expr, ReduceOp } from '../../ir/expr.js';
@@ -104,7 +104,7 @@ export function orderOf(
   const { l, x, at } = rows;
   if (isLarger(rows.length, RANKED_ROW)) {
     const before = (a: Expr, b: Expr): Expr => (descending ? less(l, b, a) : less(l, a, b));
-    const order = mergedOrder({ ...rows, before });
+    const order = mergedOrder({ ...rows, before }, places[at]!);
     order.realize();
     return order;
   }
@@ -170,8 +170,10 @@ const topk: LoweringOf<'aten::topk'> = (l, [original, k, dim, largest], call) =>
 /** The element of each row at a place in ascending order. */
 function atPlace(rows: Rows, place: Expr | Size, result: Shape, dtype: DType): LoweredTensor[] {
   const { l, x, at, length } = rows;
-  const order = orderOf(rows, false);
   const sizes = x.shape.map((size, d) => (d === at ? 1 : size));
+  const count = place instanceof SymInt || typeof place === 'number' ? sizeAdd(place, 1) : length;
+  const counted = x.shape.map((size, d) => (d === at ? count : size));
+  const order = orderOf(rows, false, counted);
   const index = position(l, new ExprMath(l.ir).term(place, 'int32'), length);
   const picked = l.pointwise(sizes, order.load(along(l.vars(sizes), at, index)));
   return chosen(rows, sizes, picked, result, dtype);

@@ -12,12 +12,14 @@ import { ExprMath } from '../expr-math.js';
 import type { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type Put, putInSteps } from '../put-in-steps.js';
+import { addCombined, combinedDtype } from '../put-combined.js';
 import { accumulateDtype, neutral } from '../reduce.js';
 import {
   alongDim,
   alongSteps,
   asBefore,
   atLeast1d,
+  isCombined,
   overSources,
   type PlacedSteps,
   sourceOf,
@@ -70,6 +72,11 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
     const result = reducedInSteps(l, own, steps, reduce, value, withSelf);
     return result === null ? null : asBefore(l, castTensor(l, result, own.dtype), original);
   }
+  if (isSum(reduce) && isCombined(l, own, indices.shape[along]!, numelOf(indices.shape), true)) {
+    const places = alongSteps(l, 'scatter_reduce', indices, along, own.shape[along]!);
+    const value = sourceOf(l, atLeast1d(src), src.dtype)(l.vars(indices.shape));
+    return asBefore(l, combinedSum(l, own, places, reduce, value, withSelf), original);
+  }
   const at = sourcePlaces(l, 'scatter_reduce', indices, along, own.shape[along]!);
   // Logic is arithmetic on 0 and 1.
   const type = own.dtype === 'bool' ? 'int32' : accumulateDtype(own.dtype);
@@ -91,6 +98,32 @@ const scatterReduce: LoweringOf<'aten::scatter_reduce.two'> = (
   const result = reduce === 'mean' ? average(l, total, counts.expr, withSelf) : total;
   return asBefore(l, l.pointwise(x.shape, l.ir.cast(result, own.dtype)), original);
 };
+
+function isSum(reduce: Reduction): reduce is 'sum' | 'mean' {
+  return reduce === 'sum' || reduce === 'mean';
+}
+
+/** Sums or averages of sources that combine with what lies there (put-combined.ts). */
+function combinedSum(
+  l: Lowering,
+  self: LoweredTensor,
+  { sizes, coords }: PlacedSteps,
+  reduce: 'sum' | 'mean',
+  value: Expr,
+  withSelf: boolean,
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
+  const type = combinedDtype(self.dtype);
+  const none = (dtype: DType): LoweredTensor => l.pointwise(self.shape, l.ir.const(dtype, 0));
+  const total = addCombined(l, none(type), sizes, [{ coords, value: m.cast(value, type) }]);
+  const one = l.ir.const('int32', 1);
+  const counts = addCombined(l, none('int32'), sizes, [{ coords, value: one }]);
+  const untouched = m.eq(counts.expr, 0);
+  const x = m.cast(self.expr, type);
+  const sum = m.where(untouched, x, withSelf ? m.add(x, total.expr) : total.expr);
+  const result = reduce === 'mean' ? average(l, sum, counts.expr, withSelf) : sum;
+  return l.pointwise(self.shape, m.cast(result, self.dtype));
+}
 
 /** Sources combined one after another, in what the elements of self are computed in. */
 function reducedInSteps(

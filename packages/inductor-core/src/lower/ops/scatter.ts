@@ -2,7 +2,8 @@
  * @file Scatters as gathers: each element of the result looks for the sources that address it.
  *
  * That needs no atomics, gives the same sum every time, and costs (result × sources) comparisons: fine for small
- * scatters. Beyond that the reference kernel, which walks the sources once, takes over where there is one.
+ * scatters. Beyond that sources are put one after another (put-in-steps.ts), each by itself where stores combine
+ * (put-combined.ts), or the reference kernel, which walks the sources once, takes over where there is one.
  */
 import { affordable } from '../affordable.js';
 import { readyOperand } from '../ready-operand.js';
@@ -14,14 +15,13 @@ import type { IndexExpr, SizedLoop } from '../../ir/index-expr.js';
 import { checkedIndex, checkedIndices, checkedPosition, position } from '../checked-value.js';
 import { castTensor, tensorArg } from './elementwise.js';
 import { ExprMath } from '../expr-math.js';
-import { advancedIndex, hasMask } from './indexing.js';
 import { LoweredTensor } from '../lowered-tensor.js';
 import type { Lowering } from '../lowering.js';
 import { type Put, putInSteps, type Steps } from '../put-in-steps.js';
+import { addCombined, combinedDtype, combinesFaster, lastCombined } from '../put-combined.js';
 import { accumulateDtype, reducePlan } from '../reduce.js';
 import { type LoweredArg, type LoweringFn, RuntimeScalar } from '../registry.js';
 import { type Shape, isEmpty, isLarger, isSame, numelOf } from '../shape-math.js';
-import { delinearize } from './view-maps.js';
 import { type LoweringOf, type LoweringTable, lowerings, type Operand } from '../typed-lowering.js';
 
 /** Sources that may address an element, and what they hold. */
@@ -82,7 +82,7 @@ export function overSources(
 }
 
 /** self with the sources put, or added in elements of `sum`, in steps; see put-in-steps.ts. */
-function inSteps(
+export function inSteps(
   l: Lowering,
   self: LoweredTensor,
   { sum, coords, ...steps }: PlacedSteps & { readonly sum: DType | null },
@@ -104,7 +104,7 @@ function sumDtype(dtype: DType): DType {
 }
 
 /** What sums are made in whose running sum is an element of the result: of 16-bit floats it is rounded at each step. */
-function ownSum(dtype: DType): DType {
+export function ownSum(dtype: DType): DType {
   return dtype === 'bool' ? 'int32' : dtype;
 }
 
@@ -118,7 +118,7 @@ function scaled(l: Lowering, value: Expr, scale: LoweredArg, dtype: DType): Expr
 }
 
 /** self + Σ of the sources that address each element. */
-function accumulated(
+export function accumulated(
   l: Lowering,
   self: LoweredTensor,
   sources: Sources,
@@ -137,21 +137,61 @@ function accumulated(
   return l.pointwise(self.shape, l.ir.cast(total, self.dtype));
 }
 
-/** The last source that addresses each element, or self. */
-export function replaced(l: Lowering, self: LoweredTensor, sources: Sources): LoweredTensor {
+/** The number of the last source that addresses each element, or -1. */
+function lastOf(l: Lowering, sizes: Shape, sources: Sources): LoweredTensor {
+  const number = l.ir.index('int32', sources.order);
   const m = new ExprMath(l.ir);
-  const last = overSources(
-    l,
-    self.shape,
-    sources,
-    'max',
-    m.where(sources.hits, l.ir.index('int32', sources.order), l.ir.const('int32', -1)),
-  );
+  const value = m.where(sources.hits, number, l.ir.const('int32', -1));
+  return overSources(l, sizes, sources, 'max', value);
+}
+
+/** The last source that addresses each element, or self. */
+export function replaced(
+  l: Lowering,
+  self: LoweredTensor,
+  sources: Sources,
+  last: LoweredTensor = lastOf(l, self.shape, sources),
+): LoweredTensor {
+  const m = new ExprMath(l.ir);
   const hit = m.ge(last.expr, 0);
   // Where the search is a kernel before, nothing else says that its result is a source.
   const source = position(l, last.expr, numelOf(sources.inner.map(({ size }) => size)));
   const value = l.ir.cast(sources.valueAt(source), self.dtype);
   return l.pointwise(self.shape, m.where(hit, value, self.expr));
+}
+
+/** Where sources that combine go, what they are, and the number of each among those that may have its place. */
+interface CombinedSources extends Pick<PlacedSteps, 'sizes' | 'coords'> {
+  readonly value: Expr;
+  readonly number: IndexExpr;
+}
+
+/** self with the sources added, or put over what is there. */
+export function withCombined(
+  l: Lowering,
+  self: LoweredTensor,
+  sources: Sources,
+  { sizes, coords, value, number }: CombinedSources,
+  scale: LoweredArg | null,
+): LoweredTensor {
+  if (scale === null) {
+    const named = { coords, value: l.ir.index('int32', number) };
+    return replaced(l, self, sources, lastCombined(l, self.shape, sizes, named));
+  }
+  const term = scaled(l, l.ir.cast(value, combinedDtype(self.dtype)), scale, self.dtype);
+  return addCombined(l, self, sizes, [{ coords, value: term }]);
+}
+
+/** Whether sources that combine are faster than looking at `each` of all; see put-combined.ts. */
+export function isCombined(
+  l: Lowering,
+  self: LoweredTensor,
+  each: Size,
+  sources: Size,
+  add: boolean,
+): boolean {
+  const dtype = add ? combinedDtype(self.dtype) : 'int32';
+  return combinesFaster(l, numelOf(self.shape), each, sources, dtype);
 }
 
 /** src as a tensor or a number. */
@@ -198,9 +238,17 @@ function scatter(
       const result = inSteps(l, x, steps, source);
       return result === null ? null : asBefore(l, result, original);
     }
-    const at = sourcePlaces(l, name, indices, along, x.shape[along]!);
     const from = operand instanceof LoweredTensor ? atLeast1d(readyOperand(l, operand)) : operand;
-    const sources = alongDim(l, name, x.shape, along, at, sourceOf(l, from, x.dtype));
+    const src = sourceOf(l, from, x.dtype);
+    if (isCombined(l, x, indices.shape[along]!, numelOf(indices.shape), add)) {
+      const places = alongSteps(l, name, indices, along, x.shape[along]!);
+      const vars = l.vars(indices.shape);
+      const given = { ...places, value: src(vars), number: vars[along]! };
+      const sources = alongDim(l, name, x.shape, along, indices, src);
+      return asBefore(l, withCombined(l, x, sources, given, add ? 1 : null), original);
+    }
+    const at = sourcePlaces(l, name, indices, along, x.shape[along]!);
+    const sources = alongDim(l, name, x.shape, along, at, src);
     return asBefore(l, add ? accumulated(l, x, sources, 1) : replaced(l, x, sources), original);
   };
 }
@@ -243,9 +291,6 @@ function indexAlong(l: Lowering, index: LoweredTensor, sizes: Shape, dim: number
   return index.view(wide, index.shape.length === 0 ? [] : [l.vars(wide)[dim]!]);
 }
 
-/** Index tensors by dimension; null where all places are meant. */
-type IndexTensors = readonly (LoweredTensor | null)[];
-
 /** index_add (alpha) and index_copy: self, dim, index, source. */
 function indexInto(add: boolean): LoweringFn {
   return (l, [self, dim, index, source, alpha], call) => {
@@ -270,96 +315,21 @@ function indexInto(add: boolean): LoweringFn {
       const result = inSteps(l, x, steps, own, alpha);
       return result === null ? null : asBefore(l, result, original);
     }
+    const from = atLeast1d(readyOperand(l, given));
+    const src = (coords: readonly IndexExpr[]): Expr => sourceAt(from, coords);
+    if (isCombined(l, x, count, wide, add)) {
+      const at = indexAlong(l, indices, x.shape, along);
+      const places = alongSteps(l, name, at, along, x.shape[along]!);
+      const vars = l.vars(at.shape);
+      const sources = alongDim(l, name, x.shape, along, at, src);
+      const given = { ...places, value: src(vars), number: vars[along]! };
+      return asBefore(l, withCombined(l, x, sources, given, add ? alpha : null), original);
+    }
     const places = count === 1 ? indices : checkedIndices(l, name, indices, x.shape[along]!);
     const at = indexAlong(l, places, x.shape, along);
-    const from = atLeast1d(readyOperand(l, given));
-    const sources = alongDim(l, name, x.shape, along, at, (coords) => sourceAt(from, coords));
+    const sources = alongDim(l, name, x.shape, along, at, src);
     return asBefore(l, add ? accumulated(l, x, sources, alpha) : replaced(l, x, sources), original);
   };
-}
-
-/** index_put: self, indices, values, accumulate. */
-const indexPut: LoweringOf<'aten::index_put'> = (l, [x, indices, values, accumulate]) => {
-  const masked = maskedPut(l, x, indices, values, accumulate === true);
-  if (masked !== null) return masked;
-  if (indices.every((index) => index == null) || hasMask(indices)) return null;
-  const shape = indexedSizes(x.shape, indices);
-  const count = numelOf(shape);
-  if (isSame(count, 0)) return x;
-  const lead = shape.length - values.shape.length;
-  const valueOf = (from: LoweredTensor, point: readonly IndexExpr[]): Expr =>
-    from.load(from.shape.map((size, d) => (size === 1 ? l.ir.int(0) : point[d + lead]!)));
-  if (!affordable(l, numelOf(x.shape), count, count, 'scatter')) {
-    const place = (index: Expr, size: Size): IndexExpr =>
-      checkedPosition(l, 'index', index, size, true);
-    const ready = indices.map((index) => (index == null ? null : readyOperand(l, index)));
-    const { coords, along } = advancedIndex(l, x, ready, shape, place);
-    const sum = accumulate === true ? ownSum(x.dtype) : null;
-    return inSteps(l, x, { sizes: shape, along, coords, sum }, valueOf(values, l.vars(shape)));
-  }
-  const source = readyOperand(l, values);
-  const m = new ExprMath(l.ir);
-  const places = x.shape.map((size, d) => {
-    const index = indices[d];
-    return index == null ? null : checkedIndices(l, 'index', readyOperand(l, index), size, true);
-  });
-  const { coords } = advancedIndex(l, x, places, shape, (index) => l.ir.value(index));
-  const fresh = l.freshVar('s', count);
-  const vars = l.vars(x.shape);
-  const at = (order: IndexExpr): IndexExpr[] => delinearize(l, order, shape);
-  const targets = l.indicesAt(coords, shape, at(fresh.index));
-  const hits = targets
-    .map((target, d) => m.eq(asValue(l, target), l.ir.index(asValue(l, target).dtype, vars[d]!)))
-    .reduce((a, b) => m.and(a, b));
-  const valueAt = (order: IndexExpr): Expr => valueOf(source, at(order));
-  const sources: Sources = {
-    inner: fresh.vars,
-    hits,
-    value: valueAt(fresh.index),
-    order: fresh.index,
-    valueAt,
-  };
-  return accumulate === true ? accumulated(l, x, sources, 1) : replaced(l, x, sources);
-};
-
-/** One value put where a mask over the leading dimensions holds: a choice per element. */
-function maskedPut(
-  l: Lowering,
-  x: LoweredTensor,
-  indices: IndexTensors,
-  value: LoweredTensor,
-  accumulate: boolean,
-): LoweredTensor | null {
-  const [mask, ...others] = indices;
-  if (mask?.dtype !== 'bool' || others.some((index) => index != null)) return null;
-  if (numelOf(value.shape) !== 1) return null;
-  const m = new ExprMath(l.ir);
-  const vars = l.vars(x.shape);
-  const put = l.ir.cast(value.load(value.shape.map(() => l.ir.int(0))), x.dtype);
-  const result = accumulate ? m.add(x.expr, put) : put;
-  return l.pointwise(x.shape, m.where(mask.load(vars.slice(0, mask.shape.length)), result, x.expr));
-}
-
-function asValue(l: Lowering, index: IndexExpr): Expr {
-  return index.kind === 'value' ? index.value : l.ir.index('int64', index);
-}
-
-/** Shape of `x[indices]`. */
-export function indexedSizes(sizes: Shape, indices: IndexTensors): Size[] {
-  const given = sizes.map((_, d) => indices[d] ?? null);
-  const used = given.flatMap((index, d) => (index === null ? [] : [d]));
-  const adjacent = used.every((d, i) => d === used[0]! + i);
-  const rank = Math.max(...used.map((d) => given[d]!.shape.length));
-  const shared = new Array<Size>(rank).fill(1);
-  for (const d of used) {
-    const own = given[d]!.shape;
-    own.forEach((size, i) => {
-      if (size !== 1) shared[i + rank - own.length] = size;
-    });
-  }
-  const before = adjacent ? sizes.slice(0, used[0]).filter((_, d) => given[d] === null) : [];
-  const after = sizes.filter((_, d) => given[d] === null && !(adjacent && d < used[0]!));
-  return [...before, ...shared, ...after];
 }
 
 /** Lowerings by overload name; null results go to the reference kernel. */
@@ -369,5 +339,4 @@ export const scatterLowerings: LoweringTable = lowerings({
   'aten::scatter_add': scatter(true),
   'aten::index_add': indexInto(true),
   'aten::index_copy': indexInto(false),
-  'aten::index_put': indexPut,
 });

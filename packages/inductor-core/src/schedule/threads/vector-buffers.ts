@@ -2,7 +2,8 @@
  * @file Chooses the buffers that are declared as arrays of vec4.
  *
  * A buffer is, if some access moves four aligned elements at once and no store would write a single
- * component: WGSL lets an implementation rewrite the whole vector then, which races with other threads.
+ * component: WGSL lets an implementation rewrite the whole vector then, which races with other threads. Stores that combine
+ * are of single elements, too.
  * (Single components are read from such buffers without harm.)
  */
 import type { Expr, Stmt } from '../../ir/expr.js';
@@ -29,7 +30,8 @@ export function chooseVectorBuffers(groups: readonly AccessGroup[]): Set<string>
     for (const stmt of stores) {
       if (stmt.kind !== 'store') continue;
       const access = context.access(stmt.index);
-      if (access.stride === 1 && access.alignment === 4) wanted.add(stmt.buf);
+      const isVector = access.stride === 1 && access.alignment === 4;
+      if (isVector && stmt.combine === undefined) wanted.add(stmt.buf);
       else refused.add(stmt.buf);
     }
   }

@@ -4,7 +4,7 @@
  * Values and indices are emitted where the emitter stands; the writes themselves are collected so that
  * all stores of a body share one guard.
  */
-import type { Stmt } from '@tessera/inductor-core';
+import type { Combine, Stmt } from '@tessera/inductor-core';
 import { elementText, rawElement, toBfloat, vectorIndex } from './buffer-access.js';
 import type { CodeBlock } from '../code-block.js';
 import type { ExprEmitter } from './expr-emitter.js';
@@ -27,6 +27,7 @@ export function emitStore(emitter: ExprEmitter, stmt: Store, sink: StoreSink): v
   const buffer = emitter.builder.buffer(stmt.buf);
   const value = emitter.value(stmt.value);
   const { stride, alignment } = emitter.context.access(stmt.index);
+  if (stmt.combine !== undefined) return emitCombined(emitter, stmt, stmt.combine, sink);
   if (stride === 0 && value.width === 1) {
     const target = elementText(buffer, emitter.indexBase(stmt.index));
     sink.full.line(`${target} = ${toStorage(emitter, stmt, value, buffer, 1)};`);
@@ -53,6 +54,29 @@ export function emitStore(emitter: ExprEmitter, stmt: Store, sink: StoreSink): v
   }
   for (const [lane, index] of emitter.laneIndices(stmt.index, buffer).entries()) {
     const write = `${rawElement(buffer, index)} = ${laneText(stored, lane)};`;
+    sink.full.line(write);
+    sink.partial?.block.line(`if (${sink.partial.condition(lane)}) { ${write} }`);
+  }
+}
+
+/** Each lane combines its value with what lies there. */
+function emitCombined(emitter: ExprEmitter, stmt: Store, combine: Combine, sink: StoreSink): void {
+  const { builder, context } = emitter;
+  const buffer = builder.buffer(stmt.buf);
+  const value = emitter.atom(emitter.value(stmt.value));
+  const call = (index: string, text: string): string => {
+    if (combine === 'max') return `atomicMax(&${buffer.variable}[${index}], ${text});`;
+    if (buffer.storage === 'i32') return `atomicAdd(&${buffer.variable}[${index}], ${text});`;
+    return `${builder.floatAdder(buffer)}(${index}, ${text});`;
+  };
+  if (context.width === 1) {
+    const { offset } = buffer;
+    const base = emitter.indexBase(stmt.index);
+    sink.full.line(call(offset === null ? base : `${base} + ${offset}`, value.text));
+    return;
+  }
+  for (const [lane, index] of emitter.laneIndices(stmt.index, buffer).entries()) {
+    const write = call(index, value.width === 1 ? value.text : laneText(value, lane));
     sink.full.line(write);
     sink.partial?.block.line(`if (${sink.partial.condition(lane)}) { ${write} }`);
   }
