@@ -14,6 +14,7 @@ import {
   randperm,
 } from '@tessera/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sampleName, sampled } from '../../../tooling/full-tests.js';
 import { wantsGpu } from '../../../tooling/wants-gpu.js';
 import { compile, initWebGpu } from '../src/node.js';
 
@@ -99,17 +100,21 @@ const CASES: [string, Fn, () => Tensor[]][] = [
     gradients((x, g) => F.gridSample(x!, g!, { alignCorners: false })),
     () => [randn([1, 2, 60, 60]), rand([1, 61, 61, 2]).mul(2).sub(1)],
   ],
+];
+
+/** To prove the kernels that merge takes most of the time. */
+const ORDERS: typeof CASES = [
   ['the largest of each row', (x) => x!.topk(5), () => [randn([3, 1203])]],
   ['the first of many equal ones', (x) => x!.topk(40)[0], () => [at(5, 1201)]],
   ['a place in order', (x) => x!.kthvalue(60, { dim: 1 })[0], () => [randn([2, 1100])]],
 ];
 
-describe.skipIf(!wantsGpu)('on WebGPU, as on the CPU', () => {
+describe.skipIf(!wantsGpu)(`on WebGPU, as on the CPU (${sampleName})`, () => {
   beforeAll(async () => {
     await initWebGpu();
   });
 
-  it.each(CASES)('%s', async (_, fn, inputs) => {
+  it.each([...CASES, ...sampled(ORDERS, 3)])('%s', async (_, fn, inputs) => {
     manualSeed(5);
     const given = inputs();
     const listed = (made: ReturnType<Fn>): readonly Tensor[] =>
