@@ -11,7 +11,7 @@ import { root } from './scripts/workspace.mjs';
 import { leanSources } from './tooling/lean-sources.mjs';
 
 /** Everything that compiles programs with all that is exported: printers, checkers, JSON forms. */
-const EVERYTHING = '640.2 kB';
+const EVERYTHING = '642.2 kB';
 
 /** Minified gzip size of each package's own code. */
 const budgets = {
@@ -24,9 +24,9 @@ const budgets = {
   passes: '17.0 kB',
   'aot-autograd': '21.5 kB',
   'dynamo-trace': '46.1 kB',
-  'inductor-core': '204.6 kB',
+  'inductor-core': '206.6 kB',
   'inductor-cpu': '67.0 kB',
-  'inductor-wgsl': '62.7 kB',
+  'inductor-wgsl': '63.2 kB',
   compile: '6.2 kB',
   testkit: '26.4 kB',
   transformers: '32.3 kB',

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { root } from './workspace.mjs';
 
 /** The training job as a page loads it, tree-shaken. The goal is 120 kB. */
-const PAGE = 391.6;
+const PAGE = 393.2;
 /** The same with `initWebGpu`. */
-const PAGE_WITH_WEBGPU = 470.5;
+const PAGE_WITH_WEBGPU = 472.4;
 /** `ones([2]).add(1)` with tensor alone: what one operator brings, since all are methods. */
 const ONE_OPERATOR = 90;
 
