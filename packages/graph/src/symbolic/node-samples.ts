@@ -83,8 +83,10 @@ export class NodeSamples {
   holds(computed: readonly number[]): boolean {
     return this.groups.every(({ given, made, samples }) => {
       const numbers = samples.at(numbersIn(given, computed));
+      if (numbers === null) return false;
       let next = 0;
-      return numbers !== null && [...made].every((slot) => numbers[next++] === computed[slot]);
+      for (const slot of made) if (numbers[next++] !== computed[slot]) return false;
+      return true;
     });
   }
 }
