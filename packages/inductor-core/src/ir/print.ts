@@ -7,7 +7,7 @@
 import { shortDtype } from '@tessera/graph';
 import { type Size, SymInt, printSize } from '@tessera/shared';
 import type { ValueCheck } from '@tessera/tensor/internal';
-import type { Expr, ScalarOp, Stmt } from './expr.js';
+import type { Combine, Expr, ScalarOp, Stmt } from './expr.js';
 import type { IndexExpr, SizedLoop } from './index-expr.js';
 import type {
   AttentionKernel,
@@ -168,8 +168,12 @@ export class ExprPrinter {
   }
 }
 
-/** What a store does with what lies there. */
 const SYMBOL = { put: '=', sum: '+=', max: 'max=' } as const;
+
+/** What a store does with what lies there. */
+export function storeSymbol(combine: Combine | undefined): string {
+  return SYMBOL[combine ?? 'put'];
+}
 
 function printBody(body: readonly Stmt[], indent: string): string[] {
   const printer = new ExprPrinter(indent);
@@ -177,7 +181,7 @@ function printBody(body: readonly Stmt[], indent: string): string[] {
     printer.emit(stmtRoots(stmt));
     if (stmt.kind === 'store')
       printer.line(
-        `${stmt.buf}[${printIndex(stmt.index, printer.name)}] ${SYMBOL[stmt.combine ?? 'put']} ${printer.name(stmt.value)}`,
+        `${stmt.buf}[${printIndex(stmt.index, printer.name)}] ${storeSymbol(stmt.combine)} ${printer.name(stmt.value)}`,
       );
     else
       printer.line(

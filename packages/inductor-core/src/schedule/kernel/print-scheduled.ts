@@ -6,7 +6,7 @@
 import { shortDtype } from '@tessera/graph';
 import type { Expr } from '../../ir/expr.js';
 import type { IndexExpr } from '../../ir/index-expr.js';
-import { ExprPrinter, printIndex } from '../../ir/print.js';
+import { ExprPrinter, printIndex, storeSymbol } from '../../ir/print.js';
 import { indexValues } from '../../ir/walk.js';
 import { asIndex } from './places.js';
 import type { BlockLayout, BlockProduct, BlockRange } from './blocks.js';
@@ -254,7 +254,9 @@ class BodyPrinter {
       }
       case 'store': {
         const value = this.value(stmt.value);
-        return this.line(`${stmt.buf}[${this.index(stmt.index)}] = ${value}`);
+        return this.line(
+          `${stmt.buf}[${this.index(stmt.index)}] ${storeSymbol(stmt.combine)} ${value}`,
+        );
       }
     }
   }
