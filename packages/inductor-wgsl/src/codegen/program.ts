@@ -10,7 +10,6 @@ import { type Size, type SymInt, TesseraError } from '@tessera/shared';
 import {
   checksOf,
   checksOfAll,
-  kernelStmts,
   type Expr,
   type GeneratedKernel,
   type KernelChecks,
@@ -26,10 +25,12 @@ import {
   computeType,
   isHalfWide,
   storageType,
-  typeName,
   type ScalarType,
   type Width,
 } from './values/wgsl-types.js';
+import { addedToFloat, combinedBuffers, combinedElement } from './values/combined-buffers.js';
+import { unknownName } from './unknown-name.js';
+import { elementOf } from './values/buffer-access.js';
 import type { BindingSlot, BufferAccess, UniformField, WgslProgram } from './wgsl-program.js';
 
 /** What is the same in a subgroup may differ between those of a workgroup, which is all that WGSL knows of. */
@@ -99,24 +100,12 @@ export class ProgramBuilder {
     return name;
   }
 
-  /**
-   * Name of the function that adds to a float32 of a buffer in which stores combine: `(index, value)`. Nothing waits for
-   * zeros, which sources that do not count give.
-   */
+  /** Name of the function that adds to a float32 of a buffer in which stores combine: `(index, value)`. */
   floatAdder({ variable }: BufferAccess): string {
     let name = this.adders.get(variable);
     if (name !== undefined) return name;
     this.adders.set(variable, (name = this.names.fresh('add_float')));
-    const body = new CodeBlock();
-    body.line('if (value == 0.0) { return; }');
-    body.line(`var seen = atomicLoad(&${variable}[index]);`);
-    body.line('loop {');
-    body.line('  let sum = bitcast<u32>(bitcast<f32>(seen) + value);');
-    body.line(`  let met = atomicCompareExchangeWeak(&${variable}[index], seen, sum);`);
-    body.line('  if (met.exchanged) { break; }');
-    body.line('  seen = met.old_value;');
-    body.line('}');
-    this.addFunction(`${name}(index: u32, value: f32)`, body);
+    this.addFunction(`${name}(index: u32, value: f32)`, addedToFloat(variable));
     return name;
   }
 
@@ -282,12 +271,8 @@ export class ProgramBuilder {
       const vector = vectorBuffers.has(params[0].name);
       const paired = params.every(({ name }) => pairedBuffers.has(name));
       const element = combined.has(params[0].name)
-        ? `atomic<${storage === 'i32' ? 'i32' : 'u32'}>`
-        : paired
-          ? vector
-            ? 'vec4u'
-            : `vec2<${typeName(storage, 1)}>`
-          : typeName(storage, vector ? 4 : 1);
+        ? combinedElement(storage)
+        : elementOf(storage, vector, paired);
       const variable = this.names.claim(params[0].name);
       this.slots.push({ access, params: members });
       this.declarations.push(
@@ -305,29 +290,4 @@ export class ProgramBuilder {
       }
     }
   }
-}
-
-/** The buffers in which stores combine. */
-function combinedBuffers(kernel: GeneratedKernel<Size> | JoinedKernel): Set<string> {
-  const kernels = kernel.kind === 'joined' ? kernel.parts : [kernel];
-  const stores = kernels.flatMap((each) => kernelStmts(each));
-  return new Set(
-    stores.flatMap((stmt) =>
-      stmt.kind === 'store' && stmt.combine !== undefined ? [stmt.buf] : [],
-    ),
-  );
-}
-
-/** A kernel uses a name that means nothing where it stands. */
-export function unknownName(kernel: string, what: string, name: string | number): TesseraError {
-  return new TesseraError(
-    'plan-invalid',
-    `Kernel '${kernel}' uses ${what} '${name}', which is not known there.`,
-    {
-      context: { kernel, name },
-      hints: [
-        'Run verifyKernel from @tessera/inductor-core on the kernel: it names the first violation.',
-      ],
-    },
-  );
 }

@@ -3,7 +3,7 @@
  * as.
  */
 import type { BufferAccess } from '../wgsl-program.js';
-import { typeName, type Width } from './wgsl-types.js';
+import { type StorageType, typeName, type Width } from './wgsl-types.js';
 
 /** Element of a buffer at an index text, the binding's offset included. */
 export function elementText(buffer: BufferAccess, index: string): string {
@@ -69,4 +69,10 @@ export function toBfloat(atom: string, width: Width): string {
   if (width === 1) return `bitcast<vec2h>(${atom}).y`;
   const bits = `bitcast<vec4u>(${atom})`;
   return `bitcast<vec4h>((${bits}.xz >> vec2u(16u)) | (${bits}.yw & vec2u(0xffff0000u)))`;
+}
+
+/** What a buffer is an array of: elements, four of them, or halves in pairs. */
+export function elementOf(storage: StorageType, vector: boolean, paired: boolean): string {
+  if (!paired) return typeName(storage, vector ? 4 : 1);
+  return vector ? 'vec4u' : `vec2<${typeName(storage, 1)}>`;
 }

@@ -20,7 +20,8 @@ import { emitIndex, type IndexNames, type IndexText, type SymbolText } from './i
 import { literal } from './literals.js';
 import { farComparison } from './long-integers.js';
 import { emitOp, REPEATS_OPERANDS, type OpSite } from './op-table.js';
-import { type ProgramBuilder, unknownName } from '../program.js';
+import type { ProgramBuilder } from '../program.js';
+import { unknownName } from '../unknown-name.js';
 import type { BufferAccess } from '../wgsl-program.js';
 import { loadedElement } from './loaded-element.js';
 import { randomValue } from './random-value.js';
