@@ -47,6 +47,12 @@ describe('activations', () => {
     [() => new Softplus({ beta: '2' }), 'Softplus: beta must be a number.'],
     // @ts-expect-error a number, or options
     [() => new Softshrink(null), 'Softshrink: options are an object, not null.'],
+    // @ts-expect-error behind options
+    [() => new ELU({ alpha: 2 }, { inplace: true }), 'ELU: expected at most 1 arguments, got 2.'],
+    // @ts-expect-error by position and by name
+    [() => new RReLU(0.1, 0.3, { upper: 0.5 }), 'RReLU: upper is given twice.'],
+    // @ts-expect-error more than there are
+    [() => new Softplus(1, 20, {}), 'Softplus: expected at most 2 arguments, got 3.'],
     [() => new Hardtanh({ minVal: 2 }), 'Hardtanh: max_val (1) must be greater than min_val (2)'],
   ])('refuse other options: %s', (call, message) => {
     expect(call).toThrow(message);

@@ -89,8 +89,10 @@ export function kindOfNumber(value: number): 'fraction' | 'int' {
 }
 
 /** Whether a value may be that of a run-time scalar. */
-export function isOfScalar({ kind, checks = [] }: ScalarPattern, value: unknown): boolean {
-  return isOfKind(kind, value) && checks.every((check) => check(Number(value)));
+export function isOfScalar({ kind, checks }: ScalarPattern, value: unknown): boolean {
+  if (!isOfKind(kind, value)) return false;
+  if (checks !== undefined) for (const check of checks) if (!check(Number(value))) return false;
+  return true;
 }
 
 /** Whether a value is of a kind; the sign of a zero is lost in an `int`. */

@@ -33,7 +33,10 @@ export interface Capabilities {
   readonly splitReductionThreshold: number;
   /** Whether running reductions (scans) can be generated; where not, they are made of reductions of short blocks. */
   readonly scans?: boolean;
-  /** Whether points that store to one place can combine what they store (`Combine`); where not, results look for their sources. */
+  /**
+   * Whether points that store to one place can combine what they store (`Combine`); where not, results look for their sources.
+   * Sums are made in float32 and int32: for devices that have no wider numbers.
+   */
   readonly combines?: boolean;
   /** What lowers attention to attention kernels (`new AttentionKernels({ widest: 128 })`); where absent, scores lie in memory. */
   readonly attention?: AttentionKernels;

@@ -21,7 +21,10 @@ import { isEmpty, numelOf, type Shape } from './shape-math.js';
 
 /** Comparisons that take as long as the launches that they save. */
 const FEW_COMPARISONS = 2 ** 23;
-/** Comparisons that take as long as waiting for one source before: floats are exchanged and compared, integers added at once. */
+/**
+ * How many comparisons take as long as one source that waits for another at the same place, measured on an H200: floats are
+ * exchanged until nobody came between, integers added at once.
+ */
 const PER_TURN: Readonly<Record<CombinedDtype, number>> = { float32: 2 ** 20, int32: 2 ** 14 };
 
 /** What sources are combined in. */

@@ -23,6 +23,31 @@ export function refuseArguments(name: string, taken: number, given: number): nev
   );
 }
 
+/**
+ * What a constructor is given, by name: one object, or values in the order of `names`, behind which an object may name others.
+ *
+ * @throws invalid-argument for names that the class does not have, values behind an object, and a value that is given both ways
+ */
+export function argumentsByName<O extends object>(
+  type: WithOptions,
+  names: readonly (keyof O & string)[],
+  given: readonly unknown[],
+): O {
+  if (typeof given[0] === 'object') {
+    if (given.length > 1) refuseArguments(type.name, 1, given.length);
+    checkOptions(type, given[0]);
+    return given[0] as O;
+  }
+  const others: object = given[names.length] ?? {};
+  checkOptions(type, others);
+  const twice = names.find((name) => name in others);
+  if (twice !== undefined)
+    throw new TesseraError('invalid-argument', `${type.name}: ${twice} is given twice.`, {
+      hints: ['Give it by position or by name.'],
+    });
+  return { ...Object.fromEntries(names.map((name, i) => [name, given[i]])), ...others } as O;
+}
+
 /** @throws invalid-argument unless `value` is one of `choices`; `owner` is the function or class */
 export function checkChoice(
   owner: string,

@@ -6,7 +6,7 @@ import { type Tensor, celu, full, logSigmoid, prelu, selu } from '@tessera/tenso
 import { celu_, selu_ } from '@tessera/tensor/internal';
 import { softsign, tanhshrink } from '../functional/activations.js';
 import { floatLiteral } from '../module/module-repr.js';
-import { checkNumbers, checkOptions } from '../module/check-options.js';
+import { argumentsByName, checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { Parameter } from '../parameter.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
@@ -26,9 +26,13 @@ export class CELU extends InplaceActivation {
 
   constructor(alpha?: number, options?: InplaceOptions);
   constructor(options: CELUOptions);
-  constructor(given: number | CELUOptions = {}, options: InplaceOptions = {}) {
-    super(typeof given === 'object' ? given : options);
-    const { alpha = 1 } = typeof given === 'object' ? given : { alpha: given };
+  constructor(...given: readonly unknown[]) {
+    const { alpha = 1, inplace = false } = argumentsByName<CELUOptions>(
+      new.target,
+      ['alpha'],
+      given,
+    );
+    super({ inplace });
     checkNumbers(new.target, { alpha });
     this.alpha = alpha;
   }

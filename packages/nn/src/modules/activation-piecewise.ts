@@ -13,7 +13,7 @@ import {
 import { hardsigmoid_, hardtanh_, threshold_ } from '@tessera/tensor/internal';
 import { rrelu } from '../functional/rrelu.js';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkNumbers, checkOptions } from '../module/check-options.js';
+import { argumentsByName, checkNumbers } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 import { InplaceActivation, type InplaceOptions } from './activation.js';
 
@@ -41,10 +41,13 @@ export class Hardtanh extends InplaceActivation {
 
   constructor(minVal?: number, maxVal?: number, options?: InplaceOptions);
   constructor(options: HardtanhOptions);
-  constructor(given: number | HardtanhOptions = {}, most?: number, options: InplaceOptions = {}) {
-    super(typeof given === 'object' ? given : options);
-    const { minVal = -1, maxVal = 1 } =
-      typeof given === 'object' ? given : { minVal: given, maxVal: most };
+  constructor(...given: readonly unknown[]) {
+    const {
+      minVal = -1,
+      maxVal = 1,
+      inplace = false,
+    } = argumentsByName<HardtanhOptions>(new.target, ['minVal', 'maxVal'], given);
+    super({ inplace });
     checkNumbers(new.target, { minVal, maxVal });
     this.minVal = minVal;
     this.maxVal = maxVal;
@@ -106,11 +109,9 @@ export class Hardshrink extends Module {
 
   constructor(lambd?: number);
   constructor(options: ShrinkOptions);
-  constructor(given: number | ShrinkOptions = {}) {
+  constructor(...given: readonly unknown[]) {
     super();
-    const options = typeof given === 'object' ? given : { lambd: given };
-    checkOptions(new.target, options);
-    const { lambd = 0.5 } = options;
+    const { lambd = 0.5 } = argumentsByName<ShrinkOptions>(new.target, ['lambd'], given);
     checkNumbers(new.target, { lambd }, arguments);
     this.lambd = lambd;
   }
@@ -133,11 +134,9 @@ export class Softshrink extends Module {
 
   constructor(lambd?: number);
   constructor(options: ShrinkOptions);
-  constructor(given: number | ShrinkOptions = {}) {
+  constructor(...given: readonly unknown[]) {
     super();
-    const options = typeof given === 'object' ? given : { lambd: given };
-    checkOptions(new.target, options);
-    const { lambd = 0.5 } = options;
+    const { lambd = 0.5 } = argumentsByName<ShrinkOptions>(new.target, ['lambd'], given);
     checkNumbers(new.target, { lambd }, arguments);
     this.lambd = lambd;
   }
@@ -201,10 +200,13 @@ export class RReLU extends InplaceActivation {
 
   constructor(lower?: number, upper?: number, options?: InplaceOptions);
   constructor(options: RReLUOptions);
-  constructor(given: number | RReLUOptions = {}, most?: number, options: InplaceOptions = {}) {
-    super(typeof given === 'object' ? given : options);
-    const { lower = 1 / 8, upper = 1 / 3 } =
-      typeof given === 'object' ? given : { lower: given, upper: most };
+  constructor(...given: readonly unknown[]) {
+    const {
+      lower = 1 / 8,
+      upper = 1 / 3,
+      inplace = false,
+    } = argumentsByName<RReLUOptions>(new.target, ['lower', 'upper'], given);
+    super({ inplace });
     checkNumbers(new.target, { lower, upper });
     this.lower = lower;
     this.upper = upper;

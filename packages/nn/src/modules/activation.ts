@@ -20,7 +20,7 @@ import {
 } from '@tessera/tensor';
 import { elu_, hardswish_, leakyRelu_, mish_, relu_, silu_ } from '@tessera/tensor/internal';
 import { floatLiteral, pythonLiteral } from '../module/module-repr.js';
-import { checkNumbers, checkOptions } from '../module/check-options.js';
+import { argumentsByName, checkNumbers, checkOptions } from '../module/check-options.js';
 import { Module } from '../module/module.js';
 
 /** Option of activations that can write into their input. */
@@ -91,9 +91,13 @@ export class LeakyReLU extends InplaceActivation {
 
   constructor(negativeSlope?: number, options?: InplaceOptions);
   constructor(options: LeakyReLUOptions);
-  constructor(given: number | LeakyReLUOptions = {}, options: InplaceOptions = {}) {
-    super(typeof given === 'object' ? given : options);
-    const { negativeSlope = 0.01 } = typeof given === 'object' ? given : { negativeSlope: given };
+  constructor(...given: readonly unknown[]) {
+    const { negativeSlope = 0.01, inplace = false } = argumentsByName<LeakyReLUOptions>(
+      new.target,
+      ['negativeSlope'],
+      given,
+    );
+    super({ inplace });
     checkNumbers(new.target, { negativeSlope });
     this.negativeSlope = negativeSlope;
   }
@@ -123,9 +127,13 @@ export class ELU extends InplaceActivation {
 
   constructor(alpha?: number, options?: InplaceOptions);
   constructor(options: ELUOptions);
-  constructor(given: number | ELUOptions = {}, options: InplaceOptions = {}) {
-    super(typeof given === 'object' ? given : options);
-    const { alpha = 1 } = typeof given === 'object' ? given : { alpha: given };
+  constructor(...given: readonly unknown[]) {
+    const { alpha = 1, inplace = false } = argumentsByName<ELUOptions>(
+      new.target,
+      ['alpha'],
+      given,
+    );
+    super({ inplace });
     checkNumbers(new.target, { alpha });
     this.alpha = alpha;
   }
@@ -160,11 +168,13 @@ export class Softplus extends Module {
 
   constructor(beta?: number, threshold?: number);
   constructor(options: SoftplusOptions);
-  constructor(given: number | SoftplusOptions = {}, most?: number) {
+  constructor(...given: readonly unknown[]) {
     super();
-    const options = typeof given === 'object' ? given : { beta: given, threshold: most };
-    checkOptions(new.target, options);
-    const { beta = 1, threshold = 20 } = options;
+    const { beta = 1, threshold = 20 } = argumentsByName<SoftplusOptions>(
+      new.target,
+      ['beta', 'threshold'],
+      given,
+    );
     checkNumbers(new.target, { beta, threshold }, arguments);
     this.beta = beta;
     this.threshold = threshold;

@@ -85,7 +85,7 @@ export function holdsStates<O extends CommonOptions>(
   );
 }
 
-/** By state, a number for what was once in a bucket beside others. */
+/** A number per state that was once split off the first bucket of its kind: states of other numbers share none with it again. */
 const apart = new WeakMap<ParamState, number>();
 let apartCount = 0;
 
