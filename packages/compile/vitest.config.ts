@@ -2,8 +2,6 @@ import { packageTests } from '../../tooling/vitest.js';
 
 export default packageTests({
   together: true,
-  // It begins late and takes long: little else runs by its end.
-  maxWorkers: 2,
   setupFiles: ['test/seeded.ts', 'test/verify-every-plan.ts'],
   apart: [
     // Say which devices and parts of the compiler are there.

@@ -114,7 +114,7 @@ describe.skipIf(!wantsGpu)(`on WebGPU, as on the CPU (${sampleName})`, () => {
     await initWebGpu();
   });
 
-  it.each([...CASES, ...sampled(ORDERS, 3)])('%s', async (_, fn, inputs) => {
+  it.each([...CASES, ...sampled(ORDERS, 3)])('%s', { timeout: 240_000 }, async (_, fn, inputs) => {
     manualSeed(5);
     const given = inputs();
     const listed = (made: ReturnType<Fn>): readonly Tensor[] =>
