@@ -16,7 +16,6 @@ const EVERYWHERE: readonly string[] = [
   'aten::_scaled_dot_product_flash_attention_for_cpu',
   'aten::_scaled_dot_product_flash_attention_for_cpu_backward',
   'aten::convolution',
-  'aten::convolution_backward',
   // Numbers of rows are computed from a count of pairs.
   'aten::_pdist_forward',
   'aten::tril_indices',

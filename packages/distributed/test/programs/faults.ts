@@ -138,7 +138,9 @@ const faults: Record<string, () => Promise<void>> = {
     process.exit(4);
   },
   async 'no message'() {
-    if (!one) await failing('distributed-timeout', async () => recv(zeros([4]), 1));
+    // Who waits in the barrier meanwhile could be the first to give up.
+    if (one) await sleep(2200);
+    else await failing('distributed-timeout', async () => recv(zeros([4]), 1));
     await barrier();
   },
 };
