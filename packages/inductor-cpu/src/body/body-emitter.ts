@@ -19,7 +19,6 @@ import {
   operands,
   type Expr,
   type GeneratedKernel,
-  type IndexExpr,
   type LoopSpace,
   type ScalarOp,
   type Stmt,
@@ -33,7 +32,7 @@ import { checksOffset } from '../wasm-kernel.js';
 import { AccessCode, type BufferRef } from './access-code.js';
 import { conditionOf, emitCheck, type CheckSite } from './check-code.js';
 import { convert, wrapTo } from './convert.js';
-import { Dependencies } from './dependencies.js';
+import { Dependencies, changingBuffers } from './dependencies.js';
 import { kindOf } from './element-kind.js';
 import { IndexCode } from './index-code.js';
 import { KernelArguments } from './kernel-arguments.js';
@@ -283,17 +282,6 @@ export class BodyEmitter {
     const offset = checksOffset(kernel.params.length, kernel.scalars.length);
     return { f, offset, number: checksOf(kernel).numberOf(expr) };
   }
-}
-
-/** Buffers that inner points store to, each with the inner variables. */
-function changingBuffers(kernel: GeneratedKernel<Size>): Map<string, readonly IndexExpr[]> {
-  const changing = new Map<string, readonly IndexExpr[]>();
-  if (kernel.kind !== 'loop') return changing;
-  const steps = kernel.inner.map(({ name }): IndexExpr => ({ kind: 'sym', name }));
-  for (const { kind, body } of kernel.stages)
-    for (const stmt of body)
-      if (kind === 'inner' && stmt.kind === 'store') changing.set(stmt.buf, steps);
-  return changing;
 }
 
 /** What a store converts: a cast to 16-bit floats would round what the store rounds again. */

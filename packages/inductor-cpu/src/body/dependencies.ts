@@ -9,10 +9,12 @@ import {
   indexValues,
   operands,
   type Expr,
+  type GeneratedKernel,
   type IndexExpr,
   type LinearForm,
   type LoopSpace,
 } from '@tessera/inductor-core';
+import type { Size } from '@tessera/shared';
 
 /** Marks expressions that read memory; they may not be evaluated where a mask forbids it. */
 export const READS_MEMORY = '!';
@@ -95,4 +97,15 @@ function union(a: Names, b: Names): Names {
   const [large, small] = a.size >= b.size ? [a, b] : [b, a];
   for (const name of small) if (!large.has(name)) return new Set([...large, ...small]);
   return large;
+}
+
+/** Buffers that inner points store to, each with the inner variables. */
+export function changingBuffers(kernel: GeneratedKernel<Size>): Map<string, readonly IndexExpr[]> {
+  const changing = new Map<string, readonly IndexExpr[]>();
+  if (kernel.kind !== 'loop') return changing;
+  const steps = kernel.inner.map(({ name }): IndexExpr => ({ kind: 'sym', name }));
+  for (const { kind, body } of kernel.stages)
+    for (const stmt of body)
+      if (kind === 'inner' && stmt.kind === 'store') changing.set(stmt.buf, steps);
+  return changing;
 }

@@ -6,45 +6,36 @@
  */
 import {
   type Tensor,
-  cat,
   clamp,
-  cumprod,
-  flip,
   log2,
   matmul,
-  maximum,
   narrow,
-  ones,
   prod,
   triu,
   where,
   zeros,
 } from '@tessera/tensor';
-import type { WgpuRuntime } from '../runtime/device/wgpu-runtime.js';
 import {
   choleskyFactor,
   countOf,
   determinantParts,
+  determinants,
   factor,
   identities,
   matrixCheck,
   matrixSizes,
-  mirrored,
   qrFactors,
   reflect,
-  singularValues,
   solveFactored,
   solveTriangle,
-  symmetricEigen,
   turned,
 } from './factorizations.js';
 import { LDL, SOLVE_LDL } from './ldl.js';
 import { PERMUTATION } from './lu.js';
+import type { MatrixOperator } from './matrix-operator.js';
 import { runMatrixCode } from './matrix-program.js';
+import { cofactor, eigh, leastSquares, pinv, svd } from './spectral-operators.js';
 import { COLUMNS } from './triangular.js';
-
-/** Computes an operator: its arguments by name, and its results to fill. */
-type MatrixOperator<Args> = (runtime: WgpuRuntime, args: Args, outs: readonly Tensor[]) => void;
 
 const NOT_POSITIVE = matrixCheck(
   'linalg.cholesky',
@@ -72,9 +63,6 @@ const SINGULAR_LDL = matrixCheck(
   'D[%,%] is zero and using it on ldl_solve would result in a division by zero.',
   'linalg.ldlFactorEx() factors such matrices too.',
 );
-
-/** Precision of float32. */
-const EPSILON = 2 ** -23;
 
 interface Checked {
   readonly check_errors: boolean;
@@ -153,16 +141,6 @@ const inverse: MatrixOperator<{ A: Tensor } & Checked> = (
   out.copy_(x);
 };
 
-/** Determinants; the factors that they are made of go to `outs`. */
-function determinants(
-  runtime: WgpuRuntime,
-  x: Tensor,
-  outs: readonly [lu: Tensor, pivots: Tensor] | null = null,
-): Tensor {
-  const [values, sign] = determinantParts(runtime, x, outs);
-  return prod(values, -1).mul(sign);
-}
-
 const determinant: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out, lu, pivots]) => {
   out.copy_(determinants(runtime, A, [lu, pivots]));
 };
@@ -177,20 +155,6 @@ const logDeterminant: MatrixOperator<{ A: Tensor }> = (
   out.copy_(values.abs().log().sum(-1));
 };
 
-/** det(A) · A⁻ᵀ of any matrix: with A = U S Vᵀ, U (products of all singular values but one) Vᵀ, and both signs. */
-const cofactor: MatrixOperator<{ A: Tensor }> = (runtime, { A }, [out]) => {
-  const [u, s, v] = singularValues(runtime, A, 'reduced');
-  const first = ones([...s.sizes.slice(0, -1), 1], { device: 'wgpu' });
-  const k = s.sizes.at(-1)!;
-  const before = (x: Tensor): Tensor => cat([first, narrow(cumprod(x, -1), -1, 0, k - 1)], -1);
-  const others = before(s).mul(flip(before(flip(s, [-1])), [-1]));
-  const signs = determinants(runtime, u!)
-    .mul(determinants(runtime, v!))
-    .unsqueeze(-1)
-    .unsqueeze(-1);
-  out.copy_(matmul(u!.mul(others.unsqueeze(-2)), turned(v!)).mul(signs));
-};
-
 const qr: MatrixOperator<{ A: Tensor; mode: string }> = (runtime, { A, mode }, [q, r]) => {
   const rows = r.sizes.at(-2)!;
   const [packed, made] = qrFactors(runtime, A, mode === 'r' ? 0 : rows);
@@ -201,69 +165,6 @@ const qr: MatrixOperator<{ A: Tensor; mode: string }> = (runtime, { A, mode }, [
 const reflections: MatrixOperator<{ self: Tensor }> = (runtime, { self }, [a, tau]) => {
   a.copy_(self);
   reflect(runtime, a, tau);
-};
-
-const eigh: MatrixOperator<{ A: Tensor; UPLO: string; compute_v: boolean }> = (
-  runtime,
-  { A, UPLO, compute_v },
-  [values, vectors],
-) => {
-  const [found, along] = symmetricEigen(runtime, mirrored(A, UPLO.toUpperCase() === 'U'));
-  values.copy_(found);
-  if (compute_v) vectors.copy_(along);
-};
-
-const svd: MatrixOperator<{ A: Tensor; full_matrices: boolean; compute_uv: boolean }> = (
-  runtime,
-  { A, full_matrices, compute_uv },
-  [uOut, sOut, vhOut],
-) => {
-  const wanted = !compute_uv ? 'none' : full_matrices ? 'full' : 'reduced';
-  const [u, s, v] = singularValues(runtime, A, wanted);
-  sOut.copy_(s);
-  if (u === null || v === null) return;
-  uOut.copy_(u);
-  vhOut.copy_(turned(v));
-};
-
-const pinv: MatrixOperator<{
-  self: Tensor;
-  atol: Tensor | null;
-  rtol: Tensor | null;
-  hermitian: boolean;
-}> = (runtime, { self, atol, rtol, hermitian }, [out]) => {
-  const [u, s, v] = singularValues(runtime, hermitian ? mirrored(self, false) : self, 'reduced');
-  const usual = Math.max(...matrixSizes(self)) * EPSILON;
-  const largest = narrow(s, -1, 0, 1);
-  const wide = (limit: Tensor): Tensor => limit.to('float32').unsqueeze(-1);
-  // Without a relative limit, one is implied unless there is an absolute one.
-  const share =
-    rtol !== null ? wide(rtol) : atol === null ? usual : where(wide(atol).gt(0), 0, usual);
-  const relative = largest.mul(share);
-  const limit = atol === null ? relative : maximum(wide(atol), relative);
-  const scale = where(s.gt(limit), s.reciprocal(), 0);
-  out.copy_(matmul(v!.mul(scale.unsqueeze(-2)), turned(u!)));
-};
-
-const leastSquares: MatrixOperator<{ self: Tensor; b: Tensor; rcond: number | null }> = (
-  runtime,
-  { self: a, b, rcond },
-  [solution, residuals, rank, singular],
-) => {
-  const [u, s, v] = singularValues(runtime, a, 'reduced');
-  const limit = rcond ?? Math.max(...matrixSizes(a)) * EPSILON;
-  const used = s.gt(narrow(s, -1, 0, 1).mul(limit));
-  const isVector = b.ndim < a.ndim;
-  const right = isVector ? b.unsqueeze(-1) : b;
-  const scale = where(used, s.reciprocal(), 0).unsqueeze(-1);
-  const x = matmul(v!, matmul(turned(u!), right).mul(scale));
-  solution.copy_(isVector ? x.squeeze(-1) : x);
-  if (residuals.numel > 0) {
-    const missed = matmul(a, x).sub(right).square().sum(-2);
-    residuals.copy_(isVector ? missed.squeeze(-1) : missed);
-  }
-  if (rank.numel > 0) rank.copy_(used.sum(-1));
-  if (singular.numel > 0) singular.copy_(s);
 };
 
 const ldlFactor: MatrixOperator<{ self: Tensor } & Checked> = (
